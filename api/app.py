@@ -19,7 +19,6 @@ from metajudge.providers.daily_budget import DailyBudget
 from metajudge.store import open_store
 from metajudge.store.answers import StoredAnswers
 from metajudge.store.sqlite import MEMORY
-from metajudge.store.store import SqlStore
 from metajudge.vetting.engine import Engine
 
 from .authorization import authorize, methods_of, route_of
@@ -291,7 +290,6 @@ async def _opened(stack: AsyncExitStack, options: ServiceOptions, metrics: Metri
     if store is None:  # what outlives a request is kept until the end
         store = await open_store(MEMORY)
         stack.push_async_callback(store.close)
-    assert isinstance(store, SqlStore)
     if budget is not None:
         budget.keeper = store.limits
         stack.push_async_callback(budget.flush, FLUSH_S)

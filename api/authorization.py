@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import HTTPException, Request
 
-from metajudge.store.undecided import undecided_by
+from metajudge.store.overview import undecided_by
 
 from .deps import Service, key_owner
 from .keys import ALL_SCOPES, Caller, Scope

@@ -10,7 +10,7 @@ from metajudge.monitor.records import record_alarms, reports, send_alarms
 from metajudge.monitor.report import PromiseReport
 from metajudge.outcomes.model import Callback
 from metajudge.outcomes.sending import PAUSE_S, Sender
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.webhooks.webhook import Webhook
 
 from .computing import Computing

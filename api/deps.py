@@ -16,10 +16,10 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 
 from metajudge.errors import StoreError
 from metajudge.providers.daily_budget import DailyBudget
+from metajudge.store import Store
 from metajudge.store.answers import StoredAnswers
-from metajudge.store.protocol import Store
+from metajudge.store.overview import Undecided, undecided_by
 from metajudge.store.sql import Connection
-from metajudge.store.undecided import Undecided, undecided_by
 from metajudge.vetting.engine import Engine
 
 from .background import OutcomeFlow, Promises

@@ -23,7 +23,7 @@ from fastapi import HTTPException
 from metajudge.exports import ExportRequest
 from metajudge.exports.export_process import ARCHIVE, COMMAND, Order, ProcessResult
 from metajudge.exports.workspace import DiskFullError, NeedsMemoryError, readable_errors
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types.location import PostgresUrl
 
 from .options import ServiceOptions

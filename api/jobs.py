@@ -22,8 +22,7 @@ from metajudge.errors import MetajudgeError, StoreUnavailableError
 from metajudge.readers.item_contents import ItemContents
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.store.jobs import FREE, LEASE_S, JobRow, Lane, ResultRow, StoredJobs
-from metajudge.store.store import SqlStore
-from metajudge.store.stored_queries import GatheredReads
+from metajudge.store.store import GatheredReads, Store
 from metajudge.types import Judgment
 
 from .limits import Limits
@@ -76,7 +75,7 @@ class JobQueue:
     def __init__(
         self,
         panels: Panels,
-        store: SqlStore,
+        store: Store,
         limits: Limits,
         metrics: Metrics,
         tasks: Tasks | None = None,

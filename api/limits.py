@@ -13,7 +13,7 @@ from metajudge.store.sql import Connection, only_row
 from .keys import Caller
 
 if TYPE_CHECKING:
-    from metajudge.store.store import SqlStore
+    from metajudge.store.store import Store
 
 LOGINS_PER_MINUTE = 20
 """Attempts to log in from one address, on all replicas together."""
@@ -72,7 +72,7 @@ class RateLimit:
         per_minute: of each key without a rate of its own; None for no limit.
     """
 
-    def __init__(self, store: "SqlStore", per_minute: int | None) -> None:
+    def __init__(self, store: "Store", per_minute: int | None) -> None:
         self._store = store
         self._per_minute = per_minute
 
@@ -99,7 +99,7 @@ class Visitors:
     Attempts to log in are counted by the minute of the clock, so that two minutes' attempts may follow each other.
     """
 
-    def __init__(self, store: "SqlStore") -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
 
     async def secret(self) -> bytes:

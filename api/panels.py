@@ -25,7 +25,7 @@ from metajudge.providers.spec import parse_agent_spec
 from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
 from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.session import Respondent
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.vetting.engine import Engine

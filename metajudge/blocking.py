@@ -20,7 +20,7 @@ from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import Assessment, Item, Judgment, Right
 from metajudge.types.location import StoreLocation
 

@@ -25,7 +25,7 @@ from metajudge.providers.stack import Resources
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
 from metajudge.settings import DEFAULT_STORE, Settings
-from metajudge.store.protocol import RunRecord, Store
+from metajudge.store import RunRecord, Store
 from metajudge.types.location import PostgresUrl, StoreLocation
 
 if TYPE_CHECKING:

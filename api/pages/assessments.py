@@ -14,8 +14,8 @@ from metajudge.calibration.promise import Promise
 from metajudge.reviewables.wording import signal_lines
 from metajudge.store import browsing
 from metajudge.store.browsing import AssessmentFilter
-from metajudge.store.excerpts import excerpt
 from metajudge.store.redaction import without_label
+from metajudge.store.texts import excerpt
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.types.decision import Action, Decision
 

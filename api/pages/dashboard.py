@@ -20,12 +20,11 @@ from metajudge.evidence.counting import SAID, WORDS, Counted
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import GROUND_TRUTH, Metric
+from metajudge.store import Store, labelled, overview
 from metajudge.store import dashboard as stored
-from metajudge.store import labelled, overview
 from metajudge.store.dashboard import DayCount, FailureCount, JudgeCount, PanelCount, Spending
 from metajudge.store.labelled import COMPARED, STEPS, Basis, Group, LabelSource, PairCount, Scope, Steps, Tenth
 from metajudge.store.overview import Judged
-from metajudge.store.protocol import Store
 from metajudge.store.sql import Connection
 
 from ..deps import Service

@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from metajudge import __version__
-from metajudge.store.excerpts import excerpt, plain
+from metajudge.store.texts import excerpt, plain
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Ranking
 
 from ..authorization import permits

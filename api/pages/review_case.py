@@ -21,7 +21,7 @@ from metajudge.reviewables.reviewable import Answer, Reviewable, has_decided
 from metajudge.reviewables.sheet import Passage, Sheet
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import Outcome, ReviewState
-from metajudge.store.protocol import AuditEntry, Store
+from metajudge.store import AuditEntry, Store
 
 from ..deps import CHANGE
 from ..routes.reviews import amended_by, decided_by, existing, offer, remark

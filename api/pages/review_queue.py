@@ -10,7 +10,7 @@ from pydantic import Field
 from metajudge.reviewables.deciding import is_settled, machine_said, must_be_blind, reviewable_of, view_of
 from metajudge.reviews.queue import LEASE_S, ReviewFilter
 from metajudge.reviews.review import ReviewState, ReviewStatus
-from metajudge.store.excerpts import plain
+from metajudge.store.texts import plain
 
 from ..deps import Action
 from ..routes.reviews import give_back, take

@@ -6,7 +6,7 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import BaseModel, Field
 
-from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.store.browsing import AssessmentFilter, newest_fitting
 from metajudge.store.redaction import without_labels
 from metajudge.types import Assessment, Status
 
@@ -30,9 +30,10 @@ class Filters(Strict):
     limit: int = Field(default=50, ge=1, le=500)
 
     @property
-    def filter(self) -> NewestFilter:
-        """The filter for the store."""
-        return NewestFilter(**self.model_dump(exclude={"after", "limit"}))
+    def filter(self) -> AssessmentFilter:
+        """The filter for the store, but for the category."""
+        given = self.model_dump(exclude={"after", "limit", "category", "item_id", "judgment_id"})
+        return AssessmentFilter(item=self.item_id, judgment=self.judgment_id, **given)
 
 
 class AssessmentPage(BaseModel):
@@ -45,7 +46,7 @@ class AssessmentPage(BaseModel):
 @router.get("", summary="Assessments by filters")
 async def assessments(call: StoredCall, wanted: Annotated[Filters, Query()]) -> AssessmentPage:
     """The current one of every judgment by every panel, oldest first."""
-    page = await call.ask(newest_fitting, wanted.filter, wanted.after, wanted.limit)
+    page = await call.ask(newest_fitting, wanted.filter, wanted.after, wanted.limit, wanted.category)
     return AssessmentPage(assessments=[one for _, one in page.found], next_cursor=page.next_cursor)
 
 

@@ -8,7 +8,7 @@ from metajudge.cases.result import CaseResult, content_of, mean_scores, quotes_i
 from metajudge.decision import Policy
 from metajudge.reviews.opening import place_of
 from metajudge.reviews.review import PolicyUsed, Review, ReviewOrigin
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import digest
 
 LABEL = "label"

@@ -18,7 +18,7 @@ from metajudge.types.frozen import Finite
 from metajudge.types.spent import Priced
 
 if TYPE_CHECKING:
-    from metajudge.store.protocol import Store
+    from metajudge.store import Store
 
 RETRY_RULE = (
     "An evaluation in which a candidate, a judge or an observer could not be asked is attempted again by the next run "

@@ -23,7 +23,7 @@ from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
 from metajudge.reviews.queue import ReviewFilter, every_review
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action
 

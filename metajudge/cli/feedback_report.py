@@ -13,7 +13,7 @@ from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.changes import Activation, Comparison, Draft, DraftKind, Proposal
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Advice, Metric
-from metajudge.store.protocol import AuditEntry
+from metajudge.store import AuditEntry
 from metajudge.types.spent import cost_in_words
 
 

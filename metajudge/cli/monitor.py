@@ -35,7 +35,7 @@ from metajudge.monitor.sampling import Pick, Purpose, pick
 from metajudge.readers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.webhooks.webhook import Webhook
 
 

@@ -21,8 +21,8 @@ from metajudge.report.document import Column, Table
 from metajudge.report.tables import table_to_text
 from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
+from metajudge.store import RunRecord, Store
 from metajudge.store.forgetting import affected
-from metajudge.store.protocol import RunRecord, Store
 from metajudge.store.run_view import query_run
 from metajudge.types.location import store_location
 
@@ -90,8 +90,8 @@ def _answer(store: str | None, name: str, runs: list[dict[str, Any]], sql: str, 
 def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:
     """Writes the report of a run."""
     from metajudge.report.files import write_report
+    from metajudge.vetting.report.page import Place
     from metajudge.vetting.report.stored import report_of_run, when
-    from metajudge.vetting.report.telling import Place
 
     if not runs:
         raise InputError(f"--report is about a run, and {name!r} is none: `metajudge runs` lists them")

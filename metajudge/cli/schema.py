@@ -26,7 +26,7 @@ def schema(record: Annotated[Record, typer.Argument(help="Which record.")]) -> N
     """
     found: dict[str, Any]
     if record == "vet_summary":
-        from metajudge.vetting.summary_schema import summary_schema
+        from metajudge.vetting.summary import summary_schema
 
         found = summary_schema()
     elif record in READ:

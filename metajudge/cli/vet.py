@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -47,7 +47,6 @@ from metajudge.runs.outputs import results_file
 from metajudge.runs.progress import Progress
 from metajudge.settings import Settings
 from metajudge.store import open_store
-from metajudge.store.store import SqlStore
 from metajudge.types.location import StoreLocation
 from metajudge.vetting.bars import Bar, check_labelled, reached_by
 from metajudge.vetting.engine import Engine
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration  # imports scikit-learn
     from metajudge.evidence.rewards import RewardScore
     from metajudge.vetting.estimate import StoredResults
-    from metajudge.vetting.report.picture import Picture
     from metajudge.webhooks.webhook import Webhook
 
 STARTED = time.monotonic()
@@ -258,7 +256,7 @@ def _results(labelling: Labelling, bars: Sequence[Bar], report: Sequence[Path] |
     """What takes the run's results; with a picture of them where a report is wanted."""
     picture = None
     if report:
-        from metajudge.vetting.report.picture import Picture  # needed for --report alone
+        from metajudge.vetting.picture import Picture  # needed for --report alone
 
         picture = Picture(sampled=audit_share > 0)
     return Results(given=labelling.rule, bars=bars, watcher=picture)
@@ -278,8 +276,8 @@ def _tell(
     """Writes the reports of a run, and prints what came of it."""
     labels = results.labels
     reached = reached_by(results.bars, summary, labels)
-    if reports:
-        write_reports(reports, cast("Picture", results.watcher), summary, labels, panel, inputs, words)
+    if results.watcher is not None:
+        write_reports(reports, results.watcher, summary, labels, panel, inputs, words)
     if markdown is not None:
         write_text(markdown, report_as_markdown(summary, labels, panel, reached, words))
     if as_json:
@@ -343,7 +341,7 @@ async def _vet(
         await stack.enter_async_context(engine)
         rerun = None
         known = None if settings is None else settings()
-        if known is not None and isinstance(engine.store, SqlStore):
+        if known is not None and engine.store is not None:
             rerun = Rerun(engine, engine.store, known)
             if out is None and results.watcher is None and (found := await rerun.find()) is not None:
                 summary, results.labels, notices = found

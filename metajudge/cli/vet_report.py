@@ -33,7 +33,7 @@ from metajudge.vetting.sentences import (
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
-    from metajudge.vetting.report.picture import Picture
+    from metajudge.vetting.picture import Picture
 
 
 def print_report(
@@ -188,9 +188,8 @@ def write_reports(
 ) -> None:
     """Writes the report of a run to each path."""
     from metajudge.report.files import write_report
-    from metajudge.vetting.report.page import page
+    from metajudge.vetting.report.page import Place, page, told_of
     from metajudge.vetting.report.stored import when
-    from metajudge.vetting.report.telling import Place, told_of
 
     place = Place(inputs, words, f"metajudge vet {shlex.join(inputs)}", when(time.time()))
     made = page(picture, told_of(summary, labels, vetted_by(summary, panel), place))

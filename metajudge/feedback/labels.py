@@ -6,7 +6,7 @@ from metajudge.errors import InputError
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import HumanDecision, ReviewOrigin
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import Right
 
 

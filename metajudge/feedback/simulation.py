@@ -12,8 +12,7 @@ from metajudge.decision import Absent, Decision, Policy, decide_adjusted, decide
 from metajudge.errors import InputError
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
-from metajudge.store import overview
-from metajudge.store.protocol import Store
+from metajudge.store import Store, overview
 from metajudge.types import Assessment
 
 PAGE = 1000

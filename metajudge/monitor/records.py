@@ -20,7 +20,7 @@ from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import json_lines
 from metajudge.reviews.review import Review, ReviewOrigin
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import digest, text_digest
 from metajudge.webhooks.webhook import Webhook, send_events
 

@@ -17,10 +17,10 @@ from metajudge.monitor.report import Watched, promise_id
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
-from metajudge.store.annotations import annotated_data
-from metajudge.store.protocol import Store
+from metajudge.store import Store
+from metajudge.store.rows import annotated_data
+from metajudge.store.run_results import SPAN, StampedVersion, newest_annotation, stamped_versions, stamped_versions_of
 from metajudge.store.sql import Connection
-from metajudge.store.stamps import SPAN, StampedVersion, newest_annotation, stamped_versions, stamped_versions_of
 from metajudge.store.texts import rows_of
 from metajudge.types import GuaranteedThreshold, Right, parse_right, text_digest
 

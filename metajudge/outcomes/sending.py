@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from metajudge.concurrency import all_of, heard
 from metajudge.outcomes.model import FinalOutcome, Finding, OutcomeFilter, QueuedEvent, Sent, outcome_after
 from metajudge.settings import Settings
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import digest
 from metajudge.webhooks.webhook import GIVE_UP_AFTER, Webhook
 

@@ -1,6 +1,6 @@
 """What a store has under a name, told to a person: what was judged, what is to be done, why, and what would change it.
 
-The data are those of :meth:`metajudge.store.protocol.Store.show`.
+The data are those of :meth:`metajudge.store.store.Store.show`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

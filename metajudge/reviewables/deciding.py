@@ -14,9 +14,9 @@ from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import HumanDecision, Review, ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker, has_seen, remember_seen
-from metajudge.store.protocol import Store
+from metajudge.store import Store
+from metajudge.store.overview import undecided_by
 from metajudge.store.redaction import without_label
-from metajudge.store.undecided import undecided_by
 from metajudge.types import Assessment
 
 OTHER = "it is about other responses, another question or another instruction"

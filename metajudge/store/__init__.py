@@ -1,7 +1,7 @@
 """The store: judgments, calls, assessments, runs, reviews and jobs, in an SQLite file or a PostgreSQL database.
 
 :func:`open_store` opens either. SQL is written once (:mod:`~metajudge.store.sql`); begin reading at
-:class:`~metajudge.store.store.SqlStore`.
+:class:`~metajudge.store.store.Store`.
 """
 
 import asyncio
@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
-from metajudge.store.patience import PATIENCE_S
-from metajudge.store.protocol import RunRecord, Store
+from metajudge.store.audit_log import AuditEntry
+from metajudge.store.queries import RunRecord
+from metajudge.store.sql import PATIENCE_S
+from metajudge.store.store import Store
 from metajudge.types.location import PostgresUrl, store_location
 
 if TYPE_CHECKING:
     from metajudge.store.sql import Engine
-    from metajudge.store.store import SqlStore
     from metajudge.types.location import StoreLocation
 
-__all__ = ["RunRecord", "Store", "open_store"]
+__all__ = ["AuditEntry", "RunRecord", "Store", "open_store"]
 
 
-async def open_store(location: "StoreLocation | str") -> "SqlStore":
+async def open_store(location: "StoreLocation | str") -> Store:
     """Opens the store at a file's path or a ``postgresql://`` URL; any number of processes may have it open.
 
     Raises:
@@ -29,10 +30,8 @@ async def open_store(location: "StoreLocation | str") -> "SqlStore":
         StoreUnavailableError: the server cannot be reached, or another process writes without an end.
         StoreError: no store can be opened there; the message gives the reason.
     """
-    from metajudge.store.store import SqlStore
-
     where = store_location(location)
-    return await asyncio.to_thread(lambda: SqlStore(engine_of(where)))
+    return await asyncio.to_thread(lambda: Store(engine_of(where)))
 
 
 def engine_of(location: "StoreLocation", *, patience_s: float = PATIENCE_S) -> "Engine":

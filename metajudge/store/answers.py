@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from metajudge.store.sql import Connection
 
 if TYPE_CHECKING:
-    from metajudge.store.store import SqlStore
+    from metajudge.store.store import Store
 
 KEEP_ANSWERS_S = 86_400.0
 TAKEN_OVER_AFTER_S = 5.0
@@ -29,7 +29,7 @@ class Answer:
 class StoredAnswers:
     """Responses of all processes; a key belongs to one of them until it responds, releases it or is killed."""
 
-    def __init__(self, store: "SqlStore") -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
         self._cleared_at = float("-inf")
 
@@ -114,7 +114,7 @@ class RunAnswers:
         "review_events": "event_id",
     }
 
-    def __init__(self, store: "SqlStore") -> None:
+    def __init__(self, store: "Store") -> None:
         self._store = store
 
     async def find(self, key: str) -> bytes | None:

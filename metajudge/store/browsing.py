@@ -11,10 +11,9 @@ from typing import Any, Final, Literal
 import orjson
 
 from metajudge.store import queries
-from metajudge.store.annotations import annotated, annotated_data
-from metajudge.store.excerpts import contains, excerpt, question_of, texts_in
-from metajudge.store.sql import Connection, only_row, pages
-from metajudge.store.texts import About, about
+from metajudge.store.rows import annotated, annotated_data
+from metajudge.store.sql import PAGE, Connection, only_row, pages
+from metajudge.store.texts import About, about, contains, excerpt, question_of, texts_in
 from metajudge.store.versions import CURRENT, newest_of_its_run, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
 
@@ -43,6 +42,9 @@ _FILTERS: Final = {
     "strategy": "strategy = {0}",
     "panel": "strpos(panel_digest, {0}) = 1",
     "item": "item_id = {0}",
+    "judgment": "judgment_id = {0}",
+    "status": "status = {0}",
+    "accepted": "accepted = {0}",
     "name": "(judgment_id = {0} OR item_id = {0})",
     "run": f"run_id = {{0}} AND {newest_of_its_run('lines')}",
     "since": "created_at >= {0}",
@@ -64,7 +66,7 @@ class AssessmentFilter:
         panel: digest of a panel, or a prefix of it.
         run: a run's id; the versions are then the newest of this run, even if others kept newer ones.
         text: searched for, ignoring case, in the ids, the judge's name, the question, the responses and the rationale.
-        item: an item's id.
+        item, judgment: an id.
         name: the id of a judgment or of an item, as it is.
         since, until: seconds since the epoch; the end is excluded.
         without: ids of judgments to exclude.
@@ -79,6 +81,9 @@ class AssessmentFilter:
     run: str | None = None
     text: str | None = None
     item: str | None = None
+    judgment: str | None = None
+    status: Status | None = None
+    accepted: bool | None = None
     name: str | None = None
     since: float | None = None
     until: float | None = None
@@ -322,6 +327,41 @@ def _line(row: Sequence[Any], category: str | None = None) -> AssessmentLine:
     """From the columns of ``_LINE``; the category comes from the item."""
     values: list[Any] = [*row[:6], category, Status(row[6]), *row[7:]]
     return AssessmentLine(*values)
+
+
+@dataclass(frozen=True, slots=True)
+class NewestPage:
+    """A page, oldest first.
+
+    Attributes:
+        found: assessments with their numbers.
+        next_cursor: the number after which the next page begins; None if there is none.
+    """
+
+    found: tuple[tuple[int, Assessment], ...]
+    next_cursor: int | None
+
+
+def newest_fitting(
+    connection: Connection, wanted: AssessmentFilter, after: int, limit: int, category: str | None = None
+) -> NewestPage:
+    """A page of matching assessments; full unless there are no more matches.
+
+    Args:
+        after: the cursor of the page before; 0 for the first page.
+        category: the item's, as the judgment was vetted with it; None for all.
+    """
+    # Quotes within any text are escaped in JSON, so no text can contain this.
+    text = "" if category is None else f'"category":{orjson.dumps(category).decode()}'
+    most = PAGE if text else limit + 1
+    found: list[tuple[int, Assessment]] = []
+    more = True
+    while more and len(found) <= limit:
+        numbers = _numbers(connection, wanted, after, most, back=True)
+        found += queries.assessments_at(connection, numbers, text)
+        after, more = numbers[-1] if numbers else after, len(numbers) == most
+    page = tuple(found[:limit])
+    return NewestPage(page, page[-1][0] if len(found) > limit else None)
 
 
 def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:

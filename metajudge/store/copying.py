@@ -19,9 +19,8 @@ import orjson
 
 from metajudge.errors import StoreError
 from metajudge.store import engine_of
-from metajudge.store.migrating import steps_in
 from metajudge.store.old_file import opened, side_files, unreadable
-from metajudge.store.sql import Engine, Row
+from metajudge.store.sql import Engine, Row, steps_in
 from metajudge.store.sqlite import SqliteConnection
 from metajudge.store.tables import HISTORY, SCORES, STATE, Table, columns
 from metajudge.types.location import PostgresUrl, StoreLocation, is_old_store

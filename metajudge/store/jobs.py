@@ -23,7 +23,7 @@ from metajudge.store.answers import keep_answer
 from metajudge.store.sql import Connection, Dialect
 
 if TYPE_CHECKING:
-    from metajudge.store.store import SqlStore
+    from metajudge.store.store import Store
 
 AT_WORK: Final = ["queued", "running"]
 """States of jobs that have not ended."""
@@ -94,7 +94,7 @@ class StoredJobs:
         lease_s: seconds until the lease of a lane expires.
     """
 
-    def __init__(self, store: "SqlStore", lease_s: float = LEASE_S) -> None:
+    def __init__(self, store: "Store", lease_s: float = LEASE_S) -> None:
         self._store = store
         self._dialect = store.dialect
         self._lease_s = lease_s

@@ -1,55 +1,31 @@
 """Writes groups of records, each group in one transaction."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final
 
 import orjson
 
 from metajudge.errors import StoreError
-from metajudge.store.annotations import FIELDS, annotated
 from metajudge.store.rows import (
     AGENT_SCORES,
     ANNOTATIONS,
     ASSESSMENTS,
     CALLS,
+    FIELDS,
     ITEMS,
     JUDGMENTS,
     AssessmentWrite,
     Subject,
     agent_rows,
+    annotated,
     annotation_row,
     assessment_row,
     call_row,
 )
 from metajudge.store.sql import Connection, Dialect, Engine, Row
 from metajudge.types import AgentResult, Assessment, CallRecord, Failure, TokenUsage
-
-
-class Write(Protocol):
-    """An assessment that is to be kept.
-
-    Attributes:
-        payload: the panel's own assessment as JSON, without derived fields.
-        annotation: the fields that calibration and policy add, as JSON; None without any.
-    """
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def subject(self) -> Subject: ...
-    @property
-    def payload(self) -> str: ...
-    @property
-    def annotation(self) -> str | None: ...
-    @property
-    def assessment(self) -> Assessment: ...
-    @property
-    def completed(self) -> Assessment | None: ...
-
-
-W = TypeVar("W", bound=Write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +41,13 @@ class Newest:
     payload: str
     annotation: str | None
 
-    def repeated_by(self, write: Write) -> bool:
+    def repeated_by(self, write: AssessmentWrite) -> bool:
         """Whether a write has the same result; costs, and who set the cut, are not compared."""
         if write.payload == self.payload or orjson.loads(write.payload) == orjson.loads(self.payload):
             return True
         return _content(write.assessment) == _content(annotated(self.payload, None))
 
-    def says(self, write: Write) -> bool:
+    def says(self, write: AssessmentWrite) -> bool:
         """Whether a write of the same result adds no annotation."""
         if write.annotation is None:
             return True
@@ -83,44 +59,17 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class NewRows(Generic[W]):
+class NewRows:
     """The rows that a group of writes adds, by their numbers; an annotation also names its assessment."""
 
-    assessments: list[tuple[int, W]] = field(default_factory=list)
-    annotations: list[tuple[int, int, W]] = field(default_factory=list)
+    assessments: list[tuple[int, AssessmentWrite]] = field(default_factory=list)
+    annotations: list[tuple[int, int, AssessmentWrite]] = field(default_factory=list)
 
     @property
     def changed(self) -> int:
         """How many writes added a row."""
         noted = {of for _, of, _ in self.annotations}.difference(number for number, _ in self.assessments)
         return len(self.assessments) + len(noted)
-
-
-def new_rows(
-    writes: Iterable[W], known: Iterable[str], newest: Mapping[Subject, Newest], numbers: Iterator[int]
-) -> NewRows[W]:
-    """The rows to append, in the order of the writes.
-
-    Args:
-        known: which of their keys have a row. The first assessment under a key is appended whatever its content, since
-            look-ups are by key.
-        newest: about the subjects of the writes under these keys.
-        numbers: for new rows, ascending.
-    """
-    rows: NewRows[W] = NewRows()
-    latest, there = dict(newest), set(known)
-    for write in writes:
-        before = latest.get(write.subject)
-        if before is None or write.key not in there or not before.repeated_by(write):
-            number = next(numbers)
-            before = Newest(number, write.payload, None)
-            rows.assessments.append((number, write))
-            there.add(write.key)
-        if not before.says(write):
-            rows.annotations.append((next(numbers), before.assessment_id, write))
-            before = replace(before, annotation=write.annotation)
-        latest[write.subject] = before
-    return rows
 
 
 def same_annotation(one: Assessment, other: Assessment) -> bool:
@@ -167,36 +116,31 @@ _RESTORE: Final = """
 """
 
 
-class Journal:
-    """Turns records into rows; belongs to one writer, which is a row of ``writers``."""
+def commit(engine: Engine, connection: Any, writer_id: int, records: Sequence[Record], number: int) -> None:
+    """Puts a writer's group into the database, all of it or nothing, and notes its number."""
+    dialect = engine.dialect
+    calls = [call_row(record) for record in records if isinstance(record, CallRecord)]
+    writes = [record for record in records if isinstance(record, AssessmentWrite)]
+    with engine.transaction(connection):
+        if calls:
+            dialect.insert(connection, "calls", CALLS, calls)
+        if writes:
+            items, judgments = [w.item for w in writes if w.item], [w.judgment for w in writes if w.judgment]
+            save_texts(connection, dialect, items, judgments)
+            append(connection, dialect, writes)
+        connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, writer_id])
 
-    def __init__(self, engine: Engine, writer_id: int) -> None:
-        self._engine = engine
-        self.writer_id = writer_id
 
-    def commit(self, connection: Any, records: Sequence[Record], number: int) -> None:
-        """Puts a group into the database, all of it or nothing, and notes its number."""
-        dialect = self._engine.dialect
-        calls = [call_row(record) for record in records if isinstance(record, CallRecord)]
-        writes = [record for record in records if isinstance(record, AssessmentWrite)]
-        with self._engine.transaction(connection):
-            if calls:
-                dialect.insert(connection, "calls", CALLS, calls)
-            if writes:
-                save_texts(connection, dialect, [w.item for w in writes], [w.judgment for w in writes])
-                _add(connection, dialect, rows_to_add(connection, dialect, writes))
-            connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, self.writer_id])
+def committed(connection: Any, writer_id: int) -> int:
+    """Number of a writer's last group that is in the database.
 
-    def committed(self, connection: Any) -> int:
-        """Number of the last group that is in the database.
-
-        Raises:
-            StoreError: the writer's own row is gone.
-        """
-        rows = connection.execute("SELECT committed FROM writers WHERE writer_id = $1", [self.writer_id]).fetchall()
-        if not rows:
-            raise StoreError("the store was emptied or restored while it was in use: open the store again")
-        return int(rows[0][0])
+    Raises:
+        StoreError: the writer's own row is gone.
+    """
+    rows = connection.execute("SELECT committed FROM writers WHERE writer_id = $1", [writer_id]).fetchall()
+    if not rows:
+        raise StoreError("the store was emptied or restored while it was in use: open the store again")
+    return int(rows[0][0])
 
 
 def save_texts(connection: Connection, dialect: Dialect, items: Sequence[Row], judgments: Sequence[Row]) -> int:
@@ -221,24 +165,37 @@ def without(connection: Connection, table: str, digest: str, asked: Collection[s
     return set(asked).difference(found for (found,) in connection.execute(query, [list(asked)]).fetchall())
 
 
-def rows_to_add(connection: Connection, dialect: Dialect, writes: Sequence[W]) -> NewRows[W]:
-    """The rows that these writes add.
+def rows_to_add(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite]) -> NewRows:
+    """The rows that these writes add, in their order.
 
-    On PostgreSQL saving a judgment has locked its row, changed or not, until this transaction ends: no other process
-    can append anything about it between this look and the rows that follow.
+    The first assessment under a key is added whatever its content, since look-ups are by key. On PostgreSQL
+    saving a judgment has locked its row, changed or not, until this transaction ends: no other process can append
+    anything about it between this look and the rows that follow.
     """
     rows = connection.execute(
         "SELECT DISTINCT key FROM assessments WHERE key IN (SELECT unnest($1::VARCHAR[]))",
         [[write.key for write in writes]],
     ).fetchall()
     known = {key for (key,) in rows}
-    newest = _newest(connection, {write.subject for write in writes if write.key in known})
+    latest = _newest(connection, {write.subject for write in writes if write.key in known})
     most = sum(1 if write.annotation is None else 2 for write in writes)
-    numbers = dialect.numbers(connection, "assessments", "assessment_id", most)
-    return new_rows(writes, known, newest, iter(numbers))
+    numbers = iter(dialect.numbers(connection, "assessments", "assessment_id", most))
+    new = NewRows()
+    for write in writes:
+        before = latest.get(write.subject)
+        if before is None or write.key not in known or not before.repeated_by(write):
+            number = next(numbers)
+            before = Newest(number, write.payload, None)
+            new.assessments.append((number, write))
+            known.add(write.key)
+        if not before.says(write):
+            new.annotations.append((next(numbers), before.assessment_id, write))
+            before = replace(before, annotation=write.annotation)
+        latest[write.subject] = before
+    return new
 
 
-def _newest(connection: Connection, subjects: Iterable[Subject]) -> Mapping[Subject, Newest]:
+def _newest(connection: Connection, subjects: Iterable[Subject]) -> dict[Subject, Newest]:
     wanted = set(subjects)
     if not wanted:
         return {}
@@ -251,18 +208,16 @@ def _newest(connection: Connection, subjects: Iterable[Subject]) -> Mapping[Subj
     return {Subject(*row[:2]): Newest(*row[2:]) for row in rows if row[:2] in wanted}  # the last one is the newest
 
 
-def _add(connection: Connection, dialect: Dialect, new: NewRows[AssessmentWrite]) -> None:
-    now = time.time()
-    rows = [assessment_row(number, write, now) for number, write in new.assessments]
-    agents = [row for number, write in new.assessments for row in agent_rows(number, write.assessment)]
-    said = [annotation_row(number, of, write, now) for number, of, write in new.annotations]
-    add_rows(connection, dialect, rows, said, agents)
+def append(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite], at: float | None = None) -> int:
+    """Adds the rows of assessments whose judgments' texts are there; returns how many of them added one.
 
-
-def add_rows(
-    connection: Connection, dialect: Dialect, assessments: list[Row], annotations: list[Row], scores: Sequence[Row] = ()
-) -> None:
-    """Adds rows with numbers."""
+    Args:
+        at: when they were made; None for now.
+    """
+    new, now = rows_to_add(connection, dialect, writes), time.time() if at is None else at
+    assessments = [assessment_row(number, write, now) for number, write in new.assessments]
+    scores = [row for number, write in new.assessments for row in agent_rows(number, write.assessment)]
+    annotations = [annotation_row(number, of, write, now) for number, of, write in new.annotations]
     for table, columns, rows in (
         ("assessments", ASSESSMENTS, assessments),
         ("agent_scores", AGENT_SCORES, scores),
@@ -270,3 +225,19 @@ def add_rows(
     ):
         if rows:
             dialect.insert(connection, table, columns, rows)
+    return new.changed
+
+
+def append_block(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite]) -> int:
+    """As :func:`append`, where the texts were kept in another transaction.
+
+    Locks the judgments' rows until the transaction ends, as saving them does: no other process can append anything
+    about them meanwhile.
+    """
+    if dialect.for_update:
+        connection.execute(
+            "SELECT 1 FROM judgments WHERE judgment_digest IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
+            f"ORDER BY judgment_digest {dialect.for_update}",
+            [[write.assessment.judgment_digest for write in writes]],
+        )
+    return append(connection, dialect, writes)

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from metajudge.evidence.units import Asked
-from metajudge.store.annotations import annotated_data
 from metajudge.store.redaction import FORGOTTEN
+from metajudge.store.rows import annotated_data
 from metajudge.store.sql import Ask, Connection, Dialect, only_row, pages
 from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict
 from metajudge.types.label import labels_in, settled

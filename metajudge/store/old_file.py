@@ -16,23 +16,19 @@ import orjson
 
 from metajudge.errors import FailureKind, StoreError
 from metajudge.providers.budget_book import BudgetBook
-from metajudge.store.annotations import DERIVED, annotated, annotation_of, without_annotation
-from metajudge.store.journal import Record, rows_to_add
-from metajudge.store.migrating import steps_in
+from metajudge.store.journal import Record, append
 from metajudge.store.rows import (
-    AGENT_SCORES,
-    ANNOTATIONS,
-    ASSESSMENTS,
     CALLS,
+    DERIVED,
     ITEMS,
     JUDGMENTS,
     AssessmentWrite,
-    agent_rows,
-    annotation_row,
-    assessment_row,
+    annotated,
+    annotation_of,
     call_row,
+    without_annotation,
 )
-from metajudge.store.sql import Row
+from metajudge.store.sql import Row, add_numbered, steps_in
 from metajudge.store.sqlite import SqliteDialect
 from metajudge.store.tables import columns, quoted
 from metajudge.types import CallRecord, Usage
@@ -218,18 +214,19 @@ def _add(connection: "DuckDBPyConnection", records: Sequence[Record], at: float)
     writes = [record for record in records if isinstance(record, AssessmentWrite)]
     _keep(connection, "items", ITEMS, [write.item for write in writes])
     _keep(connection, "judgments", JUDGMENTS, [write.judgment for write in writes])
-    dialect = SqliteDialect()  # its SQL is the common subset
-    new = rows_to_add(connection, dialect, writes)
-    numbers = dialect.numbers(connection, "calls", "call_id", len(calls))
+    dialect = _OldDialect()
     for table in ("calls", "assessment_rows"):
         connection.execute(f"ALTER TABLE {table} ALTER COLUMN key_hash SET DEFAULT 0")  # it is not read
-    numbered = [(number, *call_row(call)) for number, call in zip(numbers, calls, strict=True)]
-    _insert(connection, "calls", ("call_id", *CALLS), numbered)
-    _insert(connection, "assessments", ASSESSMENTS, [assessment_row(n, write, at) for n, write in new.assessments])
-    scores = [row for number, write in new.assessments for row in agent_rows(number, write.assessment)]
-    _insert(connection, "agent_scores", AGENT_SCORES, scores)
-    said = [annotation_row(number, of, write, at) for number, of, write in new.annotations]
-    _insert(connection, "annotations", ANNOTATIONS, said)
+    add_numbered(connection, dialect, "calls", ("call_id", *CALLS), [call_row(call) for call in calls])
+    append(connection, dialect, writes, at)
+
+
+class _OldDialect(SqliteDialect):
+    """DuckDB understands the common subset of SQL; it is given rows column by column."""
+
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
+        _insert(connection, table, columns, list(rows))
+        return 0
 
 
 def _keep(connection: "DuckDBPyConnection", table: str, names: Sequence[str], rows: Sequence[Row | None]) -> None:

@@ -11,10 +11,8 @@ from typing import Final
 import orjson
 
 from metajudge.reviews.review import Review
-from metajudge.store.excerpts import as_in_json, contains, excerpt, question_of
 from metajudge.store.sql import Connection, only_row
-from metajudge.store.texts import about, questions
-from metajudge.store.versions import current_page
+from metajudge.store.texts import about, as_in_json, contains, excerpt, question_of, questions
 
 RECENT_CALLS: Final = 500_000
 """Requests to models that are looked at, the newest."""
@@ -279,9 +277,8 @@ def decided_by(connection: Connection, policy: str) -> dict[str, int]:
 
 def number_before(connection: Connection, newest: int) -> int:
     """The number of the last current version before the newest ones; 0 if there are no more than those."""
-    query = current_page("number > $1", newest + 1, backwards=True)
-    rows = connection.execute(query, [0]).fetchall()
-    return int(rows[newest][0]) if len(rows) > newest else 0
+    query = "SELECT number FROM lines ORDER BY number DESC LIMIT 1 OFFSET $1"
+    return sum(number for (number,) in connection.execute(query, [newest]).fetchall())
 
 
 def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
@@ -313,3 +310,33 @@ def run_judges(connection: Connection, run_ids: Sequence[str]) -> dict[str, list
 def questions_by_digest(connection: Connection, judgment_digests: Sequence[str]) -> dict[str, str]:
     """First words of the questions of some judgments, by the judgment's digest; deleted texts are left out."""
     return {digest: excerpt(question) for digest, question in questions(connection, judgment_digests).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Ids of the subjects (judgments, cases) of open reviews that a person has not decided, and of their items.
+
+    Attributes:
+        blind: the subjects whose policy wants the decision before the machine's result is shown.
+    """
+
+    subjects: frozenset[str]
+    items: frozenset[str]
+    blind: frozenset[str] = frozenset()
+
+
+def undecided_by(connection: Connection, reviewer: str | None) -> Undecided:
+    """The subjects and items that a person can still decide.
+
+    Args:
+        reviewer: their name; None for a person without one, who has decided nothing.
+    """
+    rows = connection.execute(
+        f"""SELECT r.subject_id, r.item_id, strpos(r.payload, '"blind":true') > 0 FROM reviews r WHERE {_OPEN}""",  # noqa: S608
+        [reviewer or ""],
+    ).fetchall()
+    return Undecided(
+        frozenset(subject for subject, _, _ in rows),
+        frozenset(item for _, item, _ in rows),
+        frozenset(subject for subject, _, blind in rows if blind),
+    )

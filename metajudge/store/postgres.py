@@ -16,9 +16,7 @@ from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from metajudge.errors import StoreError, StoreUnavailableError
-from metajudge.store.migrating import steps_in
-from metajudge.store.patience import PATIENCE_S, Pauses
-from metajudge.store.sql import Connection, Row
+from metajudge.store.sql import PATIENCE_S, Connection, Dialect, Engine, Pauses, Row, steps_in
 from metajudge.types.location import HIDDEN, PostgresUrl
 
 T = TypeVar("T")
@@ -73,16 +71,16 @@ class _TextLoader(Loader):
         return re.sub(_ESCAPE + "([0e])", lambda found: "\x00" if found[1] == "0" else _ESCAPE, text)
 
 
-class PostgresDialect:
-    """A :class:`~metajudge.store.sql.Dialect`: several processes change rows, so rows are locked.
+class PostgresDialect(Dialect):
+    """Several processes change rows, so rows are locked.
 
     Args:
         schema: of the store's tables.
     """
 
-    for_update: Final = "FOR UPDATE"
-    for_share: Final = "FOR KEY SHARE OF lines"
-    skip_locked: Final = "FOR UPDATE OF kept SKIP LOCKED"
+    for_update = "FOR UPDATE"
+    for_share = "FOR KEY SHARE OF lines"
+    skip_locked = "FOR UPDATE OF kept SKIP LOCKED"
 
     def __init__(self, schema: str) -> None:
         self.channel = f"metajudge {schema}"
@@ -118,8 +116,8 @@ class PostgresDialect:
         connection.execute("SELECT pg_notify($1, $2)", [self.channel, what])
 
 
-class PostgresEngine:
-    """An :class:`~metajudge.store.sql.Engine` of a database: a pool of connections, and how they fail.
+class PostgresEngine(Engine):
+    """The engine of a database on a server: a pool of connections, and how they fail.
 
     Args:
         url: the database.
@@ -130,7 +128,8 @@ class PostgresEngine:
         StoreUnavailableError: the server cannot be reached.
     """
 
-    failures: Final = (psycopg.Error,)
+    dialect: PostgresDialect
+    failures = (psycopg.Error,)
 
     def __init__(self, url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> None:
         self.url = url
@@ -146,11 +145,6 @@ class PostgresEngine:
         self._hurried = threading.Event()
 
     def connect(self) -> PgConnection:
-        """A connection of its own, apart from the pool.
-
-        Raises:
-            StoreError: as for the class.
-        """
         try:
             connection = psycopg.Connection.connect(
                 "", autocommit=True, cursor_factory=psycopg.RawCursor, **self._options
@@ -161,7 +155,6 @@ class PostgresEngine:
         return connection
 
     def open_pool(self) -> None:
-        """Opens the pool, once :meth:`connect` has succeeded."""
         self._pool = ConnectionPool(
             "",
             kwargs={"autocommit": True, "cursor_factory": psycopg.RawCursor, **self._options},
@@ -189,11 +182,6 @@ class PostgresEngine:
         connection.execute(self.session)
 
     def migrate(self, connection: PgConnection) -> None:
-        """Applies the steps the schema lacks, all of them or none; one process at a time does.
-
-        Raises:
-            StoreError: the schema belongs to a newer metajudge, or to something else, or may not be created.
-        """
         steps = steps_in("postgres")
         if self._applied(connection) == steps[-1].version:
             return
@@ -240,30 +228,9 @@ class PostgresEngine:
         return int(version)
 
     def read(self, question: Callable[[Connection], T], pauses: Pauses | None = None) -> T:
-        """Runs a read-only query; retried if the connection breaks.
-
-        Args:
-            pauses: since when it has been asked for; None for now.
-
-        Raises:
-            StoreUnavailableError: the server did not answer in time, or no connection came free.
-            StoreError: the server refuses it, or the store is closed.
-        """
         return self._again(question, pauses, "read from", transaction=False, safe=True)
 
     def change(self, change: Callable[[Connection], T], pauses: Pauses | None = None, *, safe: bool = False) -> T:
-        """Runs a change in one transaction.
-
-        Args:
-            pauses: as for :meth:`read`.
-            safe: whether doing it twice is the same as doing it once, so that a commit whose answer was lost can be
-                repeated. Before the commit everything is repeated if the connection breaks.
-
-        Raises:
-            StoreUnavailableError: as for :meth:`read`; or the connection broke during the commit, so that it is not
-                known whether the change was made.
-            StoreError: as for :meth:`read`.
-        """
         return self._again(change, pauses, "write to", transaction=True, safe=safe)
 
     def _once(self, question: Callable[[Connection], T], pauses: Pauses, *, transaction: bool) -> T:
@@ -364,9 +331,6 @@ class PostgresEngine:
         text = " ".join((error.diag.message_primary or str(error) or type(error).__name__).split()).rstrip(" .?")
         return text.replace(self._secret, HIDDEN) if self._secret else text
 
-    def closed(self) -> StoreError:
-        return StoreError(f"the store {self.url} is closed; open it again to use it")
-
     def lost(self, error: Exception) -> bool:
         return isinstance(error, psycopg.Error) and _lost(error)
 
@@ -386,9 +350,6 @@ class PostgresEngine:
         ).fetchall()
         return bool(held)
 
-    def resign(self, connection: PgConnection, writer_id: int) -> None:
-        """Nothing to do: the lock ends with the connection."""
-
     async def notifications(self, told: Callable[[str], Awaitable[None]]) -> None:
         connection = await psycopg.AsyncConnection.connect("", autocommit=True, **self._options)
         async with connection:
@@ -401,11 +362,9 @@ class PostgresEngine:
         self.read(lambda connection: connection.execute(f"VACUUM {', '.join(tables)}"))
 
     def hurry(self) -> None:
-        """Stops retries: the process is about to end, with or without the server."""
         self._hurried.set()
 
     def close(self) -> None:
-        """Closes the pool; a second call does nothing."""
         self._closed.set()
         self.hurry()
         pool, self._pool = self._pool, None

@@ -1,16 +1,16 @@
 """Read-only queries."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from metajudge.store.annotations import annotated, annotated_data
-from metajudge.store.protocol import RunRecord
 from metajudge.store.redaction import hide_headers
-from metajudge.store.rows import judgment_data
+from metajudge.store.rows import annotated, annotated_data, judgment_data
 from metajudge.store.sql import Connection as Cursor
-from metajudge.store.versions import current_page, newest_of_its_run, versions
+from metajudge.store.sql import pages
+from metajudge.store.versions import CURRENT, newest_of_its_run, versions
 from metajudge.types import Assessment, Judgment
 
 MAX_SHOWN: Final = 1_000
@@ -24,10 +24,30 @@ _RUNS: Final = """
 """
 
 
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One invocation of a command over many records.
+
+    Attributes:
+        status: ``running``, ``finished``, ``interrupted``, ``budget`` (stopped at its budget) or ``failed``;
+            a run whose process was killed stays ``running`` until the next one on this store opens it.
+        config: the settings of the run, as plain data without secrets.
+        summary: counts at the end (or so far).
+    """
+
+    run_id: str
+    command: str
+    started_at: float
+    status: str
+    config: Mapping[str, Any]
+    finished_at: float | None = None
+    summary: Mapping[str, Any] | None = None
+
+
 def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
     """A page of the current assessment of each judgment by each panel, by its number, ascending."""
-    numbers = [number for (number,) in cursor.execute(current_page("number > $1", limit), [after]).fetchall()]
-    return assessments_at(cursor, numbers)
+    query = f"SELECT number FROM {CURRENT} WHERE number > $1 ORDER BY number LIMIT $2"  # noqa: S608 - our own name
+    return assessments_at(cursor, [number for (number,) in cursor.execute(query, [after, limit]).fetchall()])
 
 
 def assessments_at(cursor: Cursor, numbers: Sequence[int], text: str = "") -> list[tuple[int, Assessment]]:
@@ -70,7 +90,7 @@ def _run(row: Sequence[Any]) -> RunRecord:
 
 
 _KEPT: Final = (
-    "SELECT j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
+    "SELECT j.judgment_digest, j.payload, j.item_id, i.payload FROM judgments j JOIN items i USING (item_digest) "
     "WHERE NOT j.redacted AND NOT i.redacted"
 )
 _SUBJECT: Final = f"SELECT number, assessment_id, judgment_digest, panel_digest FROM {versions()} found WHERE"  # noqa: S608
@@ -141,15 +161,20 @@ def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
 
 def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
     """A judgment with its item, None if unknown or forgotten."""
-    rows = cursor.execute(f"{_KEPT} AND j.judgment_digest = $1", [judgment_digest]).fetchall()
-    return Judgment.model_validate(judgment_data(*rows[0])) if rows else None
+    return judgments_of(cursor, [judgment_digest]).get(judgment_digest)
+
+
+def judgments_of(cursor: Cursor, digests: Sequence[str]) -> dict[str, Judgment]:
+    """Those of the judgments with these digests whose texts are kept, by digest."""
+    query = f"{_KEPT} AND j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))"
+    rows = (row for page in pages(digests) for row in cursor.execute(query, [page]).fetchall())
+    return {digest: Judgment.model_validate(judgment_data(*row)) for digest, *row in rows}
 
 
 def judgments(cursor: Cursor) -> list[Judgment]:
     """Every judgment with its texts, in the order in which they were first kept."""
-    return [
-        Judgment.model_validate(judgment_data(*row)) for row in cursor.execute(f"{_KEPT} ORDER BY j.rowid").fetchall()
-    ]
+    rows = cursor.execute(f"{_KEPT} ORDER BY j.rowid").fetchall()
+    return [Judgment.model_validate(judgment_data(*row)) for _, *row in rows]
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.store.annotations import DERIVED
+from metajudge.store.rows import DERIVED
 from metajudge.types import AgentResult, Assessment, Judgment
 from metajudge.types.decision import Decision
 

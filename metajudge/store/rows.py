@@ -6,10 +6,57 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from metajudge.errors import StoreError
-from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
 from metajudge.store.sql import Row
 from metajudge.types import AgentResult, Assessment, CallRecord, Item, Judgment, Reply, Usage
 from metajudge.types.judgment import BESIDE
+
+NOTHING: Final[dict[str, Any]] = {
+    "probability": None,
+    "probability_marks": (),
+    "calibrated": False,
+    "calibration": None,
+    "guarantee": None,
+    "outside_guarantee": (),
+    "probability_source": None,
+    "probability_threshold": None,
+    "decision": None,
+}
+"""Values of these fields in an assessment without an annotation."""
+
+DERIVED: Final = {"do"}
+"""Fields of an assessment that follow from the others and are not stored."""
+
+FIELDS: Final = ("status", "accepted", "failure", "decided_by", "cut", "cut_from", *NOTHING)
+"""The fields that an annotation may set; a rule that decides sets the first six."""
+
+
+def without_annotation(assessment: Assessment) -> Assessment:
+    """The panel's own assessment; an outcome that another rule has set is kept."""
+    return assessment.model_copy(update=NOTHING)
+
+
+def annotation_of(assessment: Assessment, found: Assessment) -> str | None:
+    """The fields added to the panel's assessment, as JSON; None if there are none."""
+    if assessment is found:
+        return None
+    changed = {name for name in FIELDS if getattr(assessment, name) != getattr(found, name)}
+    if not changed:
+        return None
+    plain = assessment.model_dump(mode="json", include=changed)
+    return orjson.dumps(dict.fromkeys(sorted(changed)) | plain).decode()
+
+
+def annotated_data(payload: str, annotation: str | None) -> dict[str, Any]:
+    """An assessment with its annotation as plain data."""
+    data: dict[str, Any] = orjson.loads(payload)
+    return data if annotation is None else data | orjson.loads(annotation)
+
+
+def annotated(payload: str, annotation: str | None) -> Assessment:
+    """An assessment with its annotation."""
+    text = payload if annotation is None else orjson.dumps(annotated_data(payload, annotation))
+    return Assessment.model_validate_json(text)
+
 
 ITEMS: Final = ("item_digest", "item_id", "category", "payload", "redacted")
 JUDGMENTS: Final = ("judgment_digest", "judgment_id", "item_digest", "item_id", "judge", "payload", "redacted")
@@ -44,12 +91,12 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AssessmentWrite:
-    """An assessment with its judgment, as rows that lack only a number and a time.
+    """An assessment, as rows that lack only a number and a time.
 
     Attributes:
         assessment: the panel's own; ``payload`` is the same as JSON.
         completed: with its annotation, which ``annotation`` has as JSON; None without an annotation.
-        item: row of ``items``; ``judgment``: row of ``judgments``.
+        item: row of ``items``; ``judgment``: row of ``judgments``; None where the texts are kept apart.
     """
 
     key: str
@@ -58,8 +105,8 @@ class AssessmentWrite:
     payload: str
     completed: Assessment | None
     annotation: str | None
-    item: Row
-    judgment: Row
+    item: Row | None = None
+    judgment: Row | None = None
 
     @property
     def subject(self) -> Subject:
@@ -67,9 +114,12 @@ class AssessmentWrite:
 
 
 def assessment_write(
-    key: str, judgment: Judgment, assessment: Assessment, found: Assessment | None, run_id: str
+    key: str, judgment: Judgment | None, assessment: Assessment, found: Assessment | None, run_id: str
 ) -> AssessmentWrite:
-    """The write of an assessment; see :meth:`metajudge.store.protocol.Store.save_assessment`.
+    """The write of an assessment; see :meth:`metajudge.store.store.Store.save_assessment`.
+
+    Args:
+        judgment: None where its texts are kept apart.
 
     Raises:
         StoreError: a text that is not valid Unicode.
@@ -80,11 +130,12 @@ def assessment_write(
         return AssessmentWrite(
             *(key, run_id, found, found.model_dump_json(exclude=DERIVED)),
             *(None if annotation is None else assessment, annotation),
-            item_row(judgment),
-            judgment_row(judgment),
+            *((None, None) if judgment is None else (item_row(judgment), judgment_row(judgment))),
         )
     except (ValueError, TypeError) as error:
-        raise StoreError(f"judgment {judgment.id!r} cannot be stored: {error}. Texts must be valid Unicode") from error
+        raise StoreError(
+            f"judgment {assessment.judgment_id!r} cannot be stored: {error}. Texts must be valid Unicode"
+        ) from error
 
 
 def item_row(judgment: Judgment) -> Row:

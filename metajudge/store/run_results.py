@@ -1,4 +1,4 @@
-"""Results and labels without texts, read in bulk."""
+"""Versions without texts, read in bulk: results, labels, and what a promise may cover."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from metajudge.store.sql import Connection, only_row
-from metajudge.store.texts import rows_of
 from metajudge.store.versions import CURRENT, versions
 
 _SPAN: Final = 16_384
@@ -66,40 +65,60 @@ def _whole(assessment_id: int, number: int, said: dict[str, Any]) -> RunResult:
     return RunResult(assessment_id, number, *values)
 
 
-class Said(NamedTuple):
-    """A verdict and the labels of its item, as JSON; None for what is not given.
+SPAN: Final = 4_096
+"""Numbers of versions that are looked through at once."""
+
+_STAMPED: Final = """
+    SELECT n.annotation_id, n.run_id, n.created_at, n.accepted, n.calibration, n.probability, n.payload,
+        a.judgment_digest, a.judgment_id, a.item_id, a.judge, a.final_score, a.payload
+    FROM annotations n JOIN assessments a ON a.assessment_id = n.assessment_id
+    WHERE n.calibration IS NOT NULL AND {} ORDER BY n.annotation_id
+"""
+
+
+class StampedVersion(NamedTuple):
+    """A version that a calibration annotated, without its judgment's texts.
 
     Attributes:
-        people: what people say, a list with a ``value`` each.
-        asked: the item's question, its reference, its stated question id and its conversation.
+        annotation: its payload, and ``payload`` that of its assessment.
     """
 
-    verdict: str | None
-    label: str | None
-    people: str | None
-    asked: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
+    number: int
+    run_id: str
+    created_at: float
+    accepted: bool | None
+    calibration: str
+    probability: float | None
+    annotation: str
+    judgment_digest: str
+    judgment_id: str
+    item_id: str
+    judge: str
+    final_score: float | None
+    payload: str
 
 
-def verdicts_of(cursor: Connection, digests: Sequence[str]) -> dict[str, Said]:
-    """Those of the judgments with these different digests whose texts are kept, by digest."""
-    rows = [row for row in rows_of(cursor, "judgment", "item_digest, redacted", digests) if not row[2]]
-    items = {
-        digest: orjson.loads(payload)
-        for digest, redacted, payload in rows_of(cursor, "item", "redacted", {row[1] for row in rows})
-        if not redacted
-    }
-    return {digest: _said(orjson.loads(payload), items[item]) for digest, item, _, payload in rows if item in items}
+def newest_annotation(connection: Connection) -> int:
+    """The largest number of an annotation; 0 in a store without annotations."""
+    return int(only_row(connection, "SELECT coalesce(max(annotation_id), 0) FROM annotations")[0])
 
 
-def _said(judgment: dict[str, Any], item: dict[str, Any]) -> Said:
-    beside = judgment.get("item") or {}
-    people = beside["labels"] if "labels" in beside else item.get("labels")
-    asked = (item.get("question"), item.get("reference"), beside.get("question_id"), beside.get("conversation"))
-    question, reference, stated, turns = map(_json, asked)
-    return Said(
-        _json(judgment.get("verdict")), _json(item.get("label")), _json(people), (question, reference, stated, turns)
-    )
+def stamped_versions(connection: Connection, first: int) -> list[StampedVersion]:
+    """The stamped versions with numbers from ``first`` to ``first + SPAN - 1``, ascending.
+
+    Some others may be among them, whose calibration promises nothing.
+    """
+    return _stamped(connection, "n.annotation_id BETWEEN $1 AND $2", [first, first + SPAN - 1])
 
 
-def _json(value: Any) -> str | None:
-    return None if value is None else orjson.dumps(value).decode()
+def stamped_versions_of(connection: Connection, judgments: Sequence[str]) -> list[StampedVersion]:
+    """The same for the judgments with these digests, of any number."""
+    return _stamped(connection, "a.judgment_digest IN (SELECT unnest($1::VARCHAR[]))", [list(judgments)])
+
+
+def _stamped(connection: Connection, condition: str, values: Sequence[Any]) -> list[StampedVersion]:
+    found = map(StampedVersion._make, connection.execute(_STAMPED.format(condition), values).fetchall())
+    reason, none = '"outside_guarantee"', '"outside_guarantee":[]'
+    return [
+        one for one in found if one.probability is not None or (reason in one.annotation and none not in one.annotation)
+    ]

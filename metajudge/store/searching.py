@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import orjson
 
 from metajudge.store import texts
-from metajudge.store.excerpts import as_in_json, contains, excerpt, texts_in
 from metajudge.store.sql import Connection, only_row
+from metajudge.store.texts import as_in_json, contains, excerpt, texts_in
 
 SEARCH_S: Final = 1.0
 """A search of reviews ends so many seconds after it began."""

@@ -12,12 +12,18 @@ A value of a BOOLEAN column is a bool; what an expression gives may be 0 or 1. T
 Python.
 """
 
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any, Final, Protocol, TypeVar
 
 from metajudge.errors import StoreError
-from metajudge.store.patience import Pauses
 
 T = TypeVar("T")
 
@@ -47,7 +53,7 @@ class Connection(Protocol):
     def execute(self, query: str, parameters: Any = None, /) -> Result: ...
 
 
-class Dialect(Protocol):
+class Dialect(ABC):
     """Differences between the two databases within a transaction.
 
     Attributes:
@@ -57,16 +63,15 @@ class Dialect(Protocol):
             out. All three are empty where one transaction writes at a time.
     """
 
-    @property
-    def for_update(self) -> str: ...
-    @property
-    def for_share(self) -> str: ...
-    @property
-    def skip_locked(self) -> str: ...
+    for_update: str = ""
+    for_share: str = ""
+    skip_locked: str = ""
 
     def lock(self, connection: Connection, name: str) -> None:
         """Lets one process at a time go on under this name, until the transaction ends."""
+        return
 
+    @abstractmethod
     def insert(
         self, connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = ""
     ) -> int:
@@ -76,17 +81,48 @@ class Dialect(Protocol):
             ending: of the statement, such as ``ON CONFLICT DO NOTHING``.
         """
 
+    @abstractmethod
     def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
         """Numbers for new rows, ascending, larger than all existing ones; those of annotations are of assessments."""
 
+    @abstractmethod
     def alive(self, connection: Connection) -> list[int]:
         """Numbers of the writers (rows of ``writers``) whose store is open."""
 
+    @abstractmethod
     def notify(self, connection: Connection, what: str) -> None:
         """Tells all who listen (:meth:`Engine.notifications`) once the transaction is committed."""
 
 
-class Engine(Protocol):
+PATIENCE_S: Final = 20.0
+"""How long a database that does not answer is asked again before an error is raised."""
+_RETRY_S: Final = (0.05, 2.0)
+
+
+class Pauses:
+    """Growing pauses between attempts, up to a time limit."""
+
+    def __init__(self, patience_s: float) -> None:
+        self._until = time.monotonic() + patience_s
+        self._next, self._longest = _RETRY_S
+
+    @property
+    def over(self) -> bool:
+        return not self.left
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit, at least 0."""
+        return max(0.0, self._until - time.monotonic())
+
+    def wait(self, stop: threading.Event) -> bool:
+        """Waits for the next pause; False if no time is left, or ``stop`` was set."""
+        pause = min(self._next * (0.5 + random.random()), self.left)
+        self._next = min(2 * self._next, self._longest)
+        return not self.over and not stop.wait(pause)
+
+
+class Engine(ABC):
     """Connections to one database and how they fail.
 
     Attributes:
@@ -96,76 +132,105 @@ class Engine(Protocol):
         patience_s: how long a database that does not answer is asked again.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def dialect(self) -> Dialect: ...
-    @property
-    def failures(self) -> tuple[type[Exception], ...]: ...
-    @property
-    def patience_s(self) -> float: ...
+    name: str
+    dialect: Dialect
+    failures: tuple[type[Exception], ...]
+    patience_s: float
 
+    @abstractmethod
     def connect(self) -> Any:
-        """A connection of its own, apart from those that :meth:`read` uses."""
+        """A connection of its own, apart from those that :meth:`read` uses.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
 
     def open_pool(self) -> None:
         """Lets :meth:`read` and :meth:`change` begin, once :meth:`connect` has succeeded."""
+        return
 
+    @abstractmethod
     def migrate(self, connection: Any) -> None:
-        """Brings the tables to this version."""
+        """Applies the steps that the tables lack, all of them or none.
 
+        Raises:
+            StoreError: the tables belong to a newer metajudge, or to something else, or cannot be made.
+        """
+
+    @abstractmethod
     def register(self, connection: Any) -> int:
         """Adds a writer for this opening of the store; returns its number."""
 
+    @abstractmethod
     def claim(self, connection: Any, writer_id: int) -> bool:
         """Marks a writer as alive while the connection lives; False while an earlier connection still does."""
 
     def resign(self, connection: Any, writer_id: int) -> None:
         """Marks a writer as gone."""
+        return
 
+    @abstractmethod
     def transaction(self, connection: Any) -> AbstractContextManager[Any]:
         """A transaction that may write."""
 
+    @abstractmethod
     def read(self, question: Callable[[Connection], T], pauses: Pauses | None = None) -> T:
         """Runs read-only queries, all of which see one state of the database where it can.
 
+        Args:
+            pauses: since when it has been asked for; None for now.
+
         Raises:
-            StoreError: it cannot be read.
+            StoreUnavailableError: the database did not answer in time, or no connection came free.
+            StoreError: the database refuses it, or the store is closed.
         """
 
+    @abstractmethod
     def change(self, change: Callable[[Connection], T], pauses: Pauses | None = None, *, safe: bool = False) -> T:
         """Runs a change in one transaction, which its error undoes.
 
         Args:
-            safe: whether doing it twice is the same as doing it once.
+            pauses: as for :meth:`read`.
+            safe: whether doing it twice is the same as doing it once, so that a commit whose answer was lost can be
+                repeated. Before the commit everything is repeated if the connection breaks.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreUnavailableError: as for :meth:`read`; or the connection broke during the commit, so that it is not
+                known whether the change was made.
+            StoreError: as for :meth:`read`.
         """
 
+    @abstractmethod
     def store_error(self, error: Exception, what: str) -> StoreError:
         """A driver's error as a StoreError, without secrets."""
 
     def lost(self, error: Exception) -> bool:
         """Whether the connection is lost."""
+        return False
 
+    @abstractmethod
     def passing(self, error: Exception) -> bool:
         """Whether a retry may succeed."""
 
+    @abstractmethod
     def notifications(self, told: Callable[[str], Awaitable[None]]) -> Awaitable[None]:
         """Passes on what :meth:`Dialect.notify` said, until cancelled or the connection ends."""
 
+    @abstractmethod
     def forgotten(self, tables: Sequence[str]) -> None:
         """Removes what a redaction of these tables left in the database's files, as far as it can."""
 
     def hurry(self) -> None:
         """Ends all waits: the process is about to end."""
+        return
 
+    @abstractmethod
     def close(self) -> None:
         """Closes all connections; a second call does nothing."""
 
     def closed(self) -> StoreError:
         """The error of a call after :meth:`close`."""
+        return StoreError(f"the store {self.name} is closed; open it again to use it")
 
 
 class Ask(Protocol):
@@ -195,3 +260,24 @@ def add_numbered(
     numbers = dialect.numbers(connection, table, columns[0], len(rows))
     numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
     return dialect.insert(connection, table, columns, numbered, ending)
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One numbered step, ``migrations/DATABASE/NNNN_name.sql``."""
+
+    version: int
+    name: str
+    sql: str
+
+
+@cache
+def steps_in(database: str) -> tuple[Migration, ...]:
+    """The steps for a database (sqlite, postgres, or duckdb for files of version 0.2), in order."""
+    folder = resources.files("metajudge.store") / "migrations" / database
+    steps = []
+    for file in folder.iterdir():
+        if file.name.endswith(".sql"):
+            number, name = file.name.removesuffix(".sql").split("_", 1)
+            steps.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+    return tuple(sorted(steps, key=lambda step: step.version))

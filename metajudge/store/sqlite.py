@@ -20,9 +20,7 @@ import zstandard
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.files.processes import identity, is_alive
-from metajudge.store.migrating import Migration, steps_in
-from metajudge.store.patience import PATIENCE_S, Pauses
-from metajudge.store.sql import Connection, Row
+from metajudge.store.sql import PATIENCE_S, Connection, Dialect, Engine, Pauses, Row, steps_in
 from metajudge.types.location import copy_first, is_old_store
 
 T = TypeVar("T")
@@ -137,15 +135,8 @@ class SqliteConnection:
         self.raw.close()
 
 
-class SqliteDialect:
-    """A :class:`~metajudge.store.sql.Dialect`: one transaction writes at a time, so nothing needs a lock."""
-
-    for_update: Final = ""
-    for_share: Final = ""
-    skip_locked: Final = ""
-
-    def lock(self, connection: Connection, name: str) -> None:
-        return
+class SqliteDialect(Dialect):
+    """One transaction writes at a time, so nothing needs a lock."""
 
     def insert(
         self, connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = ""
@@ -174,8 +165,8 @@ class SqliteDialect:
         connection.said.append(what)
 
 
-class SqliteEngine:
-    """An :class:`~metajudge.store.sql.Engine` of a file.
+class SqliteEngine(Engine):
+    """The engine of a file; another process's transaction is waited for.
 
     Args:
         path: made where it does not exist, for its owner alone; :data:`MEMORY` for a temporary one.
@@ -185,7 +176,7 @@ class SqliteEngine:
         StoreError: the file is something else, of another version, damaged, or cannot be opened.
     """
 
-    failures: Final = (sqlite3.Error,)
+    failures = (sqlite3.Error,)
 
     def __init__(self, path: Path, *, patience_s: float = PATIENCE_S) -> None:
         self._scratch = tempfile.TemporaryDirectory(prefix="metajudge-") if str(path) == MEMORY else None
@@ -202,11 +193,6 @@ class SqliteEngine:
         _check_file(self.path)
 
     def connect(self) -> SqliteConnection:
-        """A connection of its own; another process's transaction is waited for.
-
-        Raises:
-            StoreError: as for the class.
-        """
         try:
             raw = sqlite3.connect(
                 self.path,
@@ -235,16 +221,8 @@ class SqliteEngine:
             else:
                 return
 
-    def open_pool(self) -> None:
-        """Nothing to do: a connection is made when there is no free one."""
-
     def migrate(self, connection: SqliteConnection) -> None:
-        """Applies the steps that the file lacks, all of them or none.
-
-        Raises:
-            StoreError: the file belongs to a newer metajudge, or to something else.
-        """
-        steps = known_migrations()
+        steps = steps_in("sqlite")
         if self._applied(connection) == steps[-1].version:
             return
         with self.transaction(connection):
@@ -267,7 +245,7 @@ class SqliteEngine:
                 f"{', '.join(tables[:5])}); it was not changed. Choose another file with --store"
             )
         ((version,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
-        newest = known_migrations()[-1].version
+        newest = steps_in("sqlite")[-1].version
         if version > newest:
             raise StoreError(
                 f"the store {self.path} was written by a newer metajudge (format {version}, this version knows "
@@ -288,7 +266,6 @@ class SqliteEngine:
         return True  # its process is in its row
 
     def resign(self, connection: SqliteConnection, writer_id: int) -> None:
-        """Marks a writer as gone."""
         with contextlib.suppress(sqlite3.Error), self.transaction(connection):
             connection.execute("DELETE FROM writers WHERE writer_id = $1", [writer_id])
 
@@ -371,9 +348,6 @@ class SqliteEngine:
             )
         return StoreError(f"cannot {what} the store {self.name}: {error}")
 
-    def lost(self, error: Exception) -> bool:
-        return False
-
     def passing(self, error: Exception) -> bool:
         return isinstance(error, sqlite3.OperationalError) and _busy(error)
 
@@ -410,9 +384,6 @@ class SqliteEngine:
                         f"({self.path.name}-wal) still has them: forget the item again (--yes) when that has ended"
                     )
 
-    def hurry(self) -> None:
-        return
-
     def close(self) -> None:
         self._ending.set()
         with self._taking:
@@ -422,17 +393,9 @@ class SqliteEngine:
         if self._scratch is not None and not shut:
             self._scratch.cleanup()
 
-    def closed(self) -> StoreError:
-        return StoreError(f"the store {self.name} is closed; open it again to use it")
-
 
 def _lower(text: Any) -> Any:
     return text.lower() if isinstance(text, str) else text
-
-
-def known_migrations() -> tuple[Migration, ...]:
-    """The steps for an SQLite file shipped with this version, in order."""
-    return steps_in("sqlite")
 
 
 def _run_script(raw: sqlite3.Connection, script: str) -> None:

@@ -5,23 +5,22 @@ import atexit
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import orjson
 
 from metajudge.errors import StoreError
-from metajudge.store.journal import Journal, Record
-from metajudge.store.patience import Pauses
-from metajudge.store.protocol import RunRecord
+from metajudge.store import queries
+from metajudge.store.audit_log import AuditLog
+from metajudge.store.journal import Record, append_block, save_texts, without
+from metajudge.store.queries import RunRecord
 from metajudge.store.redaction import hide_headers
-from metajudge.store.rows import REPLY_COLUMNS, assessment_write, reply_of_call, reply_of_row
-from metajudge.store.sql import Connection, Engine
-from metajudge.store.stored_queries import GatheredReads, StoredAuditLog, StoredQueries
+from metajudge.store.rows import REPLY_COLUMNS, AssessmentWrite, assessment_write, reply_of_call, reply_of_row
+from metajudge.store.sql import Connection, Engine, Pauses, Row
 from metajudge.store.writer import Writer
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
 if TYPE_CHECKING:
-    from metajudge.store.bulk import BulkStore
     from metajudge.store.limits import StoredLimits
     from metajudge.store.line_facts import LineFacts
     from metajudge.store.outcomes import StoredOutcomes
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _THREADS: Final = 12
+MAX_TOGETHER: Final = 256
 _WITH_TEXTS: Final = (
     *("assessments", "annotations", "items", "judgments", "reviews", "review_decisions", "review_events", "calls"),
     *("service_answers", "service_results"),
@@ -57,11 +57,60 @@ def find_assessments(connection: Connection, keys: Sequence[str]) -> dict[str, A
     return {key: Assessment.model_validate_json(payload) for key, payload in rows}
 
 
-class SqlStore(StoredQueries):
-    """A :class:`~metajudge.store.protocol.Store` in a database.
+class GatheredReads(Generic[T]):
+    """Looks keys up, many in one query.
 
-    One thread commits records in groups; everything else uses a connection of its own. Any number of processes may
-    have the same database open.
+    Args:
+        read: the values of the keys that have one.
+    """
+
+    def __init__(self, read: Callable[[Sequence[str]], Awaitable[Mapping[str, T]]]) -> None:
+        self._read = read
+        self._waiting: dict[str, asyncio.Future[T | None]] = {}
+        self._reader: asyncio.Task[None] | None = None
+
+    async def get(self, key: str) -> T | None:
+        """The value of a key, None if it has none; raises the read's exception."""
+        answer = self._waiting.get(key)
+        if answer is None:
+            answer = self._waiting[key] = asyncio.get_running_loop().create_future()
+        if self._reader is None or self._reader.done():
+            self._reader = asyncio.create_task(self._read_all())
+        return await asyncio.shield(answer)  # others may wait for it too
+
+    async def _read_all(self) -> None:
+        while self._waiting:
+            keys = list(self._waiting)[:MAX_TOGETHER]
+            asked = {key: self._waiting.pop(key) for key in keys}
+            try:
+                found = await self._read(keys)
+            except BaseException as error:
+                for answer in asked.values():
+                    _fail(answer, error)
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            for key, answer in asked.items():
+                if not answer.done():
+                    answer.set_result(found.get(key))
+
+
+def _fail(answer: "asyncio.Future[T | None]", error: BaseException) -> None:
+    if answer.done():
+        return
+    if isinstance(error, asyncio.CancelledError):
+        answer.cancel()
+    else:
+        answer.set_exception(error)
+        answer.exception()  # raised in callers that still wait; marks it as retrieved if none do
+
+
+class Store:
+    """Append-only memory of judgments, calls, assessments and runs, in a database.
+
+    Whatever is awaited is durable when the await returns. One thread commits records in groups; everything else uses a
+    connection of its own. Any number of processes may have the same database open. Satisfies
+    :class:`~metajudge.providers.model.CallCache` and :class:`~metajudge.providers.model.Ledger` too.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -82,13 +131,13 @@ class SqlStore(StoredQueries):
             raise
         engine.open_pool()
         self._pending: dict[str, CallRecord] = {}
-        self._writer = Writer(engine, connection, Journal(engine, self.writer_id), self._committed)
+        self._writer = Writer(engine, connection, self.writer_id, self._committed)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="metajudge-store")
         self._reply_reads = GatheredReads(lambda keys: self.read(lambda connection: find_replies(connection, keys)))
         self._assessment_reads = GatheredReads(
             lambda keys: self.read(lambda connection: find_assessments(connection, keys))
         )
-        self.audit_log = StoredAuditLog(self.change, self.ask, self.dialect)
+        self.audit_log = AuditLog(self.change, self.ask, self.dialect)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @cached_property
@@ -104,13 +153,6 @@ class SqlStore(StoredQueries):
         from metajudge.store.outcomes import StoredOutcomes
 
         return StoredOutcomes(self._change_after_writes, self.ask, self.dialect, str(self.writer_id))
-
-    @cached_property
-    def blocks(self) -> "BulkStore":
-        """Blocks of assessments by free evidence."""
-        from metajudge.store.bulk import BulkStore
-
-        return BulkStore(self._change_after_writes, self.ask, self.dialect)
 
     @cached_property
     def line_facts(self) -> "LineFacts":
@@ -145,11 +187,47 @@ class SqlStore(StoredQueries):
     async def save_assessment(
         self, key: str, judgment: Judgment, assessment: Assessment, run_id: str, found: Assessment | None = None
     ) -> None:
-        """Keeps a judgment (once per content) and its assessment; committed when it returns; see the protocol."""
+        """Keeps a judgment (once per content), its panel's assessment and the annotation of that.
+
+        Several assessments of one key are a history, and so are the annotations of an assessment. A save that repeats
+        the newest ones of the judgment and panel adds no row, even if several processes save at the same time; see
+        :func:`metajudge.store.journal.rows_to_add`.
+
+        Args:
+            assessment: with its probability and decision, if any.
+            found: the panel's own assessment; None for ``assessment`` without probability, guarantee and decision.
+        """
         await self._writer.write(assessment_write(key, judgment, assessment, found, run_id))
 
+    async def without_texts(self, items: Sequence[str], judgments: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Those of these digests of items and of judgments that are not stored, or whose texts were forgotten."""
+        return await self.ask(
+            lambda connection: (
+                without(connection, "items", "item_digest", items),
+                without(connection, "judgments", "judgment_digest", judgments),
+            )
+        )
+
+    async def keep_texts(self, items: Sequence[Row], judgments: Sequence[Row]) -> int:
+        """Keeps rows of items and judgments, once per digest; of those that were forgotten the texts are restored.
+
+        Returns:
+            How many rows were added or restored.
+        """
+        return await self._change_after_writes(lambda c: save_texts(c, self.dialect, items, judgments))
+
+    async def append_block(self, writes: Sequence[AssessmentWrite]) -> int:
+        """Appends some thousand assessments and annotations, all or none; in the database on return.
+
+        The judgments' texts are kept before (:meth:`keep_texts`). The same content again adds no row.
+
+        Returns:
+            How many of them added an assessment or an annotation.
+        """
+        return await self._change_after_writes(lambda connection: append_block(connection, self.dialect, writes))
+
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
-        """Panels' assessments by key; see the protocol."""
+        """The panels' newest assessment per key, without annotations, for the keys that have one."""
         if len(keys) == 1:  # the service asks for one judgment at a time
             found = await self._assessment_reads.get(keys[0])
             return {} if found is None else {keys[0]: found}
@@ -196,6 +274,36 @@ class SqlStore(StoredQueries):
         if not await self.change_again(insert):
             raise StoreError(f"the store {self.engine.name} has no run {run_id!r} to finish; start it first")
 
+    async def runs(self, limit: int = 50) -> list[RunRecord]:
+        """Newest first."""
+        return await self.ask(lambda connection: queries.runs(connection, limit))
+
+    async def judgments(self) -> list[Judgment]:
+        """Every judgment whose texts are kept."""
+        return await self.ask(queries.judgments)
+
+    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
+        """A judgment by the digest of its content, None if unknown or forgotten."""
+        return await self.ask(lambda connection: queries.find_judgment(connection, judgment_digest))
+
+    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of the current assessment of each judgment by each panel, with its newest annotation, oldest first.
+
+        Each comes with the number of its version (see :mod:`metajudge.store.versions`).
+
+        Args:
+            after: the last number of the page before; 0 for the first page.
+        """
+        return await self.ask(lambda connection: queries.newest_assessments(connection, after, limit))
+
+    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+        """A page of a run's own assessments, paged like :meth:`newest_assessments`; reused ones are not included."""
+        return await self.ask(lambda connection: queries.run_assessments(connection, run_id, after, limit))
+
+    async def show(self, name: str) -> dict[str, Any] | None:
+        """Everything kept about a name; see :func:`metajudge.store.queries.show`."""
+        return await self.ask(lambda connection: queries.show(connection, name))
+
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts, and removes them from the database's files; see :mod:`metajudge.store.forgetting`.
 
@@ -239,7 +347,11 @@ class SqlStore(StoredQueries):
         return await self.change_again(change)
 
     async def ask(self, question: Callable[[Connection], T], /) -> T:
-        """Runs a read-only query after everything acknowledged is in the database; see the protocol."""
+        """Runs a read-only query after everything acknowledged is in the database.
+
+        Args:
+            question: is called with a connection, in a thread; must not change anything.
+        """
         await self._writer.flush()
         return await self.read(question)
 

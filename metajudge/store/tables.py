@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from metajudge.store.migrating import steps_in
+from metajudge.store.sql import steps_in
 
 
 @dataclass(frozen=True, slots=True)

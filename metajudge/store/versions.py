@@ -33,14 +33,6 @@ CURRENT: Final = "lines"
 """The table of the current versions, in short columns: number, assessment, time, run, ids, judge, outcome, decision."""
 
 
-def current_page(condition: str, limit: int, *, backwards: bool = False) -> str:
-    """A query for the numbers of the first current versions that meet a condition, by number."""
-    return (
-        f"SELECT number FROM {CURRENT} WHERE {condition} "
-        f"ORDER BY number {'DESC' if backwards else 'ASC'} LIMIT {int(limit)}"
-    )
-
-
 def newest_of_its_run(version: str) -> str:
     """A condition: the run of a version has none that is newer, of the same judgment and panel.
 

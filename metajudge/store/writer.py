@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from metajudge.errors import StoreError, StoreUnavailableError
-from metajudge.store.journal import Journal, Record
-from metajudge.store.patience import Pauses
-from metajudge.store.sql import Engine
+from metajudge.store.journal import Record, commit, committed
+from metajudge.store.sql import Engine, Pauses
 
 MAX_GROUP: Final = 500
 MAX_QUEUED: Final = 20_000
@@ -36,20 +35,21 @@ class _Entry:
 
 
 class Writer:
-    """Queue and thread in front of a :class:`~metajudge.store.journal.Journal`.
+    """Queue and thread in front of :func:`metajudge.store.journal.commit`.
 
     Args:
         engine: source of connections, and how long to retry.
         connection: an open one, which the thread takes over.
+        writer_id: its row of ``writers``.
         committed: called in the thread with the records that are in the database now.
     """
 
     def __init__(
-        self, engine: Engine, connection: Any, journal: Journal, committed: Callable[[Sequence[Record]], None]
+        self, engine: Engine, connection: Any, writer_id: int, committed: Callable[[Sequence[Record]], None]
     ) -> None:
         self._engine = engine
         self._connection: Any = connection
-        self._journal = journal
+        self._id = writer_id
         self._claimed = True  # the caller holds the connection it opened
         self._committed = committed
         self._queue: deque[_Entry] = deque()
@@ -133,7 +133,7 @@ class Writer:
                 break
             self._busy = False
         if self._connection is not None:
-            self._engine.resign(self._connection, self._journal.writer_id)
+            self._engine.resign(self._connection, self._id)
             self._connection.close()
 
     def _next_group(self) -> list[_Entry] | None:
@@ -175,12 +175,12 @@ class Writer:
             connection = self._connection
             if connection is None:
                 connection = self._connection = self._engine.connect()
-                if self._journal.committed(connection) >= self._number:
+                if committed(connection, self._id) >= self._number:
                     return None  # committed: only the confirmation was lost
             if not self._claimed:
-                self._claimed = self._engine.claim(connection, self._journal.writer_id)
+                self._claimed = self._engine.claim(connection, self._id)
             if records:
-                self._journal.commit(connection, records, self._number)
+                commit(self._engine, connection, self._id, records, self._number)
             else:
                 connection.execute("SELECT 1")
         except self._engine.failures as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metajudge.stats.arrays import Bools, Floats, Indices
-from metajudge.store.annotations import FIELDS
+from metajudge.store.rows import FIELDS
 from metajudge.strategies import Panel
 from metajudge.strategies.rule import ruled
 from metajudge.types import Assessment, Judgment

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from metajudge.concurrency import all_of, off_the_loop
 from metajudge.errors import FailureKind
 from metajudge.evidence.grouping import Interned, Key
-from metajudge.store.annotations import DERIVED, annotation_of
-from metajudge.store.bulk import AnnotationRow, AssessmentBlock, BulkStore
-from metajudge.store.protocol import Store
+from metajudge.store import Store
+from metajudge.store.rows import assessment_write
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, Item, Judgment, Right, Status
@@ -195,7 +194,7 @@ class Vetting:
         if self.store is not None:
             keys = evidence.stored_keys(self._keys(rows), rows)
             if judgments is None:
-                known = await self._append(self.store.blocks, rows, keys, owns, finals)
+                known = await self._append(rows, keys, owns, finals)
             else:
                 await self._save(keys, judgments, owns, finals)
         await self.completion.queue(finals, rows, judgments, self.vetter, self.policy, table)
@@ -291,53 +290,19 @@ class Vetting:
             await all_of(saves)
 
     async def _append(
-        self,
-        store: BulkStore,
-        rows: Rows,
-        keys: Sequence[str],
-        owns: Sequence[Assessment],
-        finals: Sequence[Assessment],
+        self, rows: Rows, keys: Sequence[str], owns: Sequence[Assessment], finals: Sequence[Assessment]
     ) -> int:
-        """Keeps a block and its texts in one transaction; returns how many of its assessments were there already."""
-        table = self.table
+        """Keeps a block and its texts; returns how many of its assessments were there already."""
+        table, store = self.table, self.store
         assert table is not None
-        block = AssessmentBlock(
-            run_id=self.run_id,
-            keys=keys,
-            judgment_digests=[one.judgment_digest for one in owns],
-            judgment_ids=[one.judgment_id for one in owns],
-            item_ids=[one.item_id for one in owns],
-            judges=[one.judge for one in owns],
-            statuses=[one.status.value for one in owns],
-            final_scores=[one.final_score for one in owns],
-            accepted=[one.accepted for one in owns],
-            strategies=[one.strategy for one in owns],
-            panel_digests=[one.panel_digest for one in owns],
-            payloads=[one.model_dump_json(exclude=DERIVED).encode() for one in owns],
-            annotations=[_annotation(final, own) for final, own in zip(finals, owns, strict=True)],
-        )
+        assert store is not None
+        each = zip(keys, finals, owns, strict=True)
+        writes = [assessment_write(key, None, final, own, self.run_id) for key, final, own in each]
         items = [table.facts.items[code].digest for code in np.unique(table.facts.item[rows]).tolist()]
-        missing = await store.without_texts(items, block.judgment_digests)
+        missing = await store.without_texts(items, [one.judgment_digest for one in owns])
         if any(missing):
             await store.keep_texts(*table.text_rows(rows, *missing))
-        return len(block) - await store.append_block(block)
-
-
-def _annotation(final: Assessment, own: Assessment) -> AnnotationRow | None:
-    """What calibration and policy add, as a store keeps it; None where they add nothing."""
-    said, decision = annotation_of(final, own), final.decision
-    if said is None:
-        return None
-    return AnnotationRow(
-        status=final.status.value,
-        accepted=final.accepted,
-        calibration=final.calibration,
-        probability=final.probability,
-        policy=None if decision is None else decision.policy,
-        policy_digest=None if decision is None else decision.policy_digest,
-        action=None if decision is None else decision.action.value,
-        payload=said.encode(),
-    )
+        return len(writes) - await store.append_block(writes)
 
 
 def _without_numbers(one: Assessment) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from metajudge.readers.reasons import JudgmentLike, as_judgment
 from metajudge.runs.loop import BLOCK, Job, RunEnd, Stop, run_all
 from metajudge.session import Agents, Session
 from metajudge.settings import Settings
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.strategies import StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment, Right
 from metajudge.types.location import StoreLocation

@@ -19,7 +19,7 @@ from metajudge.runs.estimate import (
     prices_of,
     size_of,
 )
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.rejudge import judge_of
 from metajudge.types import Judgment, Status

@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -170,13 +170,13 @@ class Gathered:
 
 def explain(found: Gathered) -> list[Reason]:
     """Reasons why nothing was kept, why judgments have no score, or why a decision means little, best first."""
-    reach = None if found.kept else _below_cut(found) or _out_of_reach(found)
-    reasons = [_agents_failed(found), _refused(found), _no_verdicts(found), _nothing_to_compare(found)]
-    reasons += [reach or _undecided(found), _rejudge(found), _votes(found)]
-    given = [reason for reason in reasons if reason is not None]
-    unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in given)
-    below = _below_threshold(found) if unexplained else None
-    return given if below is None else [below, *given]
+    reasons = [*_without_score(found), *_discarded(found)]
+    unexplained = found.kept == 0 and all(reason.code == "vote_under_score_policy" for reason in reasons)
+    if not unexplained or found.threshold is None or found.best is None:
+        return reasons
+    name, score = found.best
+    text = f"Nothing was kept: the highest score is {score:.4g}, and only scores above {found.threshold:g} are kept"
+    return [Reason("below_threshold", text, f"metajudge show {shlex.quote(name)}"), *reasons]
 
 
 def filled(command: str, words: Mapping[str, str]) -> str:
@@ -186,34 +186,46 @@ def filled(command: str, words: Mapping[str, str]) -> str:
     return f"{found} {words['STORE']}" if words.get("STORE") and stored else found
 
 
-def _agents_failed(found: Gathered) -> Reason | None:
-    if not found.failed:
-        return None
-    (kind, message), count = found.failures.most_common(1)[0]
-    text = f"No score for {found.failed} of {_judgments(found.judgments)} because agents failed, most often with {kind}"
-    return Reason("agents_failed", f"{text} ({_times(count)}): {message or 'see --out'}", "metajudge check AGENTS")
+def _without_score(found: Gathered) -> Iterator[Reason]:
+    """Why judgments have no score."""
+    if found.failed:
+        (kind, message), count = found.failures.most_common(1)[0]
+        text = f"No score for {found.failed} of {_judgments(found.judgments)} because agents failed, most often with "
+        text += f"{kind} ({_times(count)}): {message or 'see --out'}"
+        yield Reason("agents_failed", text, "metajudge check AGENTS")
+    if found.refused:
+        message, _ = found.refused.most_common(1)[0]
+        text = f"Not vetted, {_times(found.refused.total())} for this or a similar reason: {message}"
+        yield Reason("refused", text)
+    if found.judgments and found.without_verdict >= found.judgments:
+        text = f"Of {_judgments(found.judgments)} none has a verdict, so there is nothing to vet"
+        yield Reason("no_verdicts", text, "metajudge inspect INPUT")
+    if count := found.nothing.total():
+        text = f"No score for {_judgments(count)}: {_most_frequent(found.nothing)}; no model was asked"
+        yield Reason("nothing_to_compare", text, ADD_AGENTS)
 
 
-def _refused(found: Gathered) -> Reason | None:
-    if not found.refused:
-        return None
-    message, _ = found.refused.most_common(1)[0]
-    return Reason("refused", f"Not vetted, {_times(found.refused.total())} for this or a similar reason: {message}")
-
-
-def _no_verdicts(found: Gathered) -> Reason | None:
-    if not found.judgments or found.without_verdict < found.judgments:
-        return None
-    text = f"Of {_judgments(found.judgments)} none has a verdict, so there is nothing to vet"
-    return Reason("no_verdicts", text, "metajudge inspect INPUT")
-
-
-def _nothing_to_compare(found: Gathered) -> Reason | None:
-    count = found.nothing.total()
-    if not count:
-        return None
-    text = f"No score for {_judgments(count)}: {_most_frequent(found.nothing)}; no model was asked"
-    return Reason("nothing_to_compare", text, ADD_AGENTS)
+def _discarded(found: Gathered) -> Iterator[Reason]:
+    """Why nothing was kept, or a decision means little."""
+    reach = None if found.kept else _below_cut(found) or _out_of_reach(found)
+    if reach is not None:
+        yield reach
+    elif found.missing:
+        text = f"Undecided rather than doubtful: {_judgments(found.missing.total())} unscored, "
+        yield Reason("undecided", text + _most_frequent(found.missing), ADD_AGENTS)
+    elif found.alone:
+        text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded have neither "
+        yield Reason("undecided", f"{text}another judge's verdict nor one in the other order", ADD_AGENTS)
+    if found.supported and found.threshold is not None:
+        text = f"The agents support {_judgments(found.supported)} that are discarded: a rejudge score above 3 is "
+        text += f"support, 5 is strong support by all, and the threshold of {found.threshold:g} requires almost that"
+        yield Reason("rejudge_support", text, "metajudge vet INPUT AGENTS --strategy rejudge --threshold 3")
+    if found.votes and len(found.scores) <= 2:
+        ends = " or ".join(f"{score:g}" for score in sorted(found.scores))
+        text = f"The policy decides on scores, and a vote has only the ends of the scale (here {ends}): no judgment "
+        text += "can fall into a band between them; a weighted average gives scores in between"
+        command = "metajudge vet INPUT AGENTS --strategy weighted_average --policy verdict_score"
+        yield Reason("vote_under_score_policy", text, command)
 
 
 def _out_of_reach(found: Gathered) -> Reason | None:
@@ -229,42 +241,10 @@ def _out_of_reach(found: Gathered) -> Reason | None:
     return Reason("out_of_reach", text, ADD_AGENTS)
 
 
-def _undecided(found: Gathered) -> Reason | None:
-    if found.missing:
-        count = found.missing.total()
-        text = f"Undecided rather than doubtful: {_judgments(count)} unscored, {_most_frequent(found.missing)}"
-        return Reason("undecided", text, ADD_AGENTS)
-    if not found.alone:
-        return None
-    text = f"Undecided rather than doubtful: {_judgments(found.alone)} of those discarded have neither "
-    return Reason("undecided", f"{text}another judge's verdict nor one in the other order", ADD_AGENTS)
-
-
 def _most_frequent(missing: Counter[str]) -> str:
     """The most frequent reason; the first in the alphabet where several are."""
     message, count = min(missing.items(), key=lambda one: (-one[1], one[0]))
     return message if count == missing.total() else f"most often ({count:,}) because {message}"
-
-
-def _rejudge(found: Gathered) -> Reason | None:
-    if not found.supported or found.threshold is None:
-        return None
-    text = f"The agents support {_judgments(found.supported)} that are discarded: a rejudge score above 3 is support, "
-    text += f"5 is strong support by all, and the threshold of {found.threshold:g} requires almost that"
-    return Reason("rejudge_support", text, "metajudge vet INPUT AGENTS --strategy rejudge --threshold 3")
-
-
-def _votes(found: Gathered) -> Reason | None:
-    if not found.votes or len(found.scores) > 2:
-        return None
-    ends = " or ".join(f"{score:g}" for score in sorted(found.scores))
-    text = (
-        f"The policy decides on scores, and a vote has only the ends of the scale (here {ends}): no judgment can fall "
-    )
-    text += "into a band between them; a weighted average gives scores in between"
-    return Reason(
-        "vote_under_score_policy", text, "metajudge vet INPUT AGENTS --strategy weighted_average --policy verdict_score"
-    )
 
 
 def _below_cut(found: Gathered) -> Reason | None:
@@ -278,14 +258,6 @@ def _below_cut(found: Gathered) -> Reason | None:
     best = f"{(found.best[1] - 1) / 4:.3g}"
     text = f"Nothing was kept: a share of {found.share:g} of the peers must agree, and the highest is {best}"
     return Reason("below_share", text, f"metajudge show {shlex.quote(found.best[0])}")
-
-
-def _below_threshold(found: Gathered) -> Reason | None:
-    if found.threshold is None or found.best is None:
-        return None
-    name, score = found.best
-    text = f"Nothing was kept: the highest score is {score:.4g}, and only scores above {found.threshold:g} are kept"
-    return Reason("below_threshold", text, f"metajudge show {shlex.quote(name)}")
 
 
 def _judgments(count: int) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import ConfigurationError
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.strategies import Vetter
 from metajudge.strategies.rule import check_cut
 from metajudge.types import Assessment, Judgment, digest

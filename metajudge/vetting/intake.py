@@ -22,20 +22,12 @@ from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import RawLine, Reject
 from metajudge.readers.right_rules import RightRules
-from metajudge.store.bulk import ItemRow, JudgmentRow
+from metajudge.store.rows import item_row
+from metajudge.store.sql import Row
 from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind
 from metajudge.types.digests import raw_digest
 from metajudge.types.right import DEFAULTS
-from metajudge.vetting.texts import (
-    DIGEST,
-    GivenTexts,
-    LineTexts,
-    Parser,
-    SourceTexts,
-    Texts,
-    item_payload,
-    judgment_payload,
-)
+from metajudge.vetting.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts, judgment_payload
 
 READ_AT_ONCE: Final = 4_096
 """Lines or judgments in a block."""
@@ -115,24 +107,21 @@ class Intake:
 
     def text_rows(
         self, rows: NDArray[np.int64], no_item: Collection[str], no_judgment: Collection[str]
-    ) -> tuple[list[ItemRow], list[JudgmentRow]]:
+    ) -> tuple[list[Row], list[Row]]:
         """Rows of a store with the texts of items and judgments whose digests it does not have.
 
         Args:
             no_item, no_judgment: digests of what the store lacks.
         """
-        facts, items, judgments = self.facts, dict[str, ItemRow](), list[JudgmentRow]()
+        facts, items, judgments = self.facts, dict[str, Row](), list[Row]()
         places = zip(rows.tolist(), facts.item[rows].tolist(), facts.judge[rows].tolist(), strict=True)
         for (row, place, judge), digest in zip(places, self.digest_column(rows), strict=True):
             item = facts.items[place]
             if item.digest in no_item and item.digest not in items:
-                code = int(facts.category[row])
-                category = None if code < 0 else facts.categories[code]
-                payload = item_payload(self.texts.judgment(row))
-                items[item.digest] = ItemRow(item.digest, item.id, category, payload)
+                items[item.digest] = item_row(self.texts.judgment(row))
             if digest in no_judgment:
-                own = (digest, facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
-                judgments.append(JudgmentRow(*own, judgment_payload(self.texts.judgment(row))))
+                names = (digest, facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
+                judgments.append((*names, judgment_payload(self.texts.judgment(row)), False))
         return list(items.values()), judgments
 
 

@@ -1,7 +1,7 @@
 """A look: the guaranteed threshold of a calibration file sought under its ledger, and written back in one step."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -163,18 +163,8 @@ class LookRequest:
 
     def passes(self, level: float, scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
         """Whether a threshold passes at a level; with lower targets, at the lowest one."""
-        found = guaranteed_threshold(
-            scores,
-            correct,
-            questions,
-            target=LOWEST if self.or_lower else self.target,
-            delta=level,
-            procedure=self.procedure,
-            reference=None if self.reference is None else self.reference.scores,
-            reference_questions=None if self.reference is None else self.reference.questions,
-            most_per_question=self.most_per_question,
-        )
-        return isinstance(found, Guarantee)
+        at_level = replace(self, delta=level, target=LOWEST if self.or_lower else self.target, or_lower=False)
+        return isinstance(at_level.test(scores, correct, questions, approximate=False, looks=None), Guarantee)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,8 @@ from metajudge.providers.shared_budget import SharedBudget
 from metajudge.providers.shared_limits import POLL_S
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.runs.loop import BLOCK, RunEnd, Stop
-from metajudge.store import open_store
+from metajudge.store import Store, open_store
 from metajudge.store.limits import StoredLimits
-from metajudge.store.store import SqlStore
 from metajudge.strategies import StrategyName
 from metajudge.types.location import PostgresUrl
 from metajudge.vetting.annotating import Block
@@ -138,7 +137,7 @@ class RayEngine(Engine):
         """Lets workers end their calls in flight; then leaves Ray, which gives no results any more."""
         import ray
 
-        limits = cast("SqlStore", self._store).limits
+        limits = cast("Store", self._store).limits
         await limits.with_row(f"run {self.run_id}", lambda data, _: (data | {"stop": True}, None))
         await asyncio.sleep(self.grace_s + 2)
         await asyncio.to_thread(ray.shutdown)

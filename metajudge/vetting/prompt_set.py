@@ -13,7 +13,7 @@ from metajudge.panels.config import PanelConfig
 from metajudge.prompts.versions import FIRST, NEWEST, prompt_sets
 from metajudge.providers.model import Model
 from metajudge.providers.stack import Resources
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.store.sql import Connection
 from metajudge.strategies import Vetter
 from metajudge.strategies.panel import THRESHOLD

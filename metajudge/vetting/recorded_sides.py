@@ -2,27 +2,26 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict
 
 from metajudge.errors import InputError
 from metajudge.evidence.units import Asked
 from metajudge.exports.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_store
-from metajudge.store.run_results import RunResult, current_results, run_results, verdicts_of
+from metajudge.store.queries import judgments_of
+from metajudge.store.run_results import RunResult, current_results, run_results
 from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT
-from metajudge.types import Item, Judgment, Status, parse_verdict
-from metajudge.types.label import labels_in, settled
+from metajudge.types import Judgment, Status
 from metajudge.types.location import StoreLocation, is_old_store
 from metajudge.vetting.comparison import Labelled, Side
 
-PAGE = 20_000
-"""Judgments whose labels are read at once."""
+PAGE = 1_000
+"""Judgments that are read at once."""
 NEWEST_RUNS = 1000
 
 Kept = tuple[Labelled | None, Asked | None]
@@ -147,45 +146,15 @@ async def _of_store(location: StoreLocation, run_id: str | None, name: str, know
 async def _kept(store: Store, found: Mapping[str, RunResult], known: dict[str, Kept]) -> dict[str, Kept]:
     """By the judgment's id."""
     wanted = list(dict.fromkeys(one.judgment_digest for one in found.values() if one.judgment_digest not in known))
+    shared: dict[Kept, Kept] = {}  # many judgments have the same
     for start in range(0, len(wanted), PAGE):
         digests = wanted[start : start + PAGE]
-        said = await store.ask(partial(verdicts_of, digests=digests))
-        items = {one.judgment_digest: one.item_id for one in found.values()}
+        there = await store.ask(partial(judgments_of, digests=digests))
         for digest in digests:
-            one = said.get(digest)
-            known[digest] = (None, None) if one is None else (_labelled_by(*one[:3]), _asked(items[digest], *one.asked))
+            one = there.get(digest)
+            kept = (None, None) if one is None else (Labelled.of(one), Asked.of(one.item))
+            known[digest] = shared.setdefault(kept, kept)
     return {key: known[one.judgment_digest] for key, one in found.items()}
-
-
-@lru_cache(maxsize=20_000)
-def _asked(item_id: str, question: str | None, *beside: str | None) -> Asked:
-    """As :meth:`Asked.of`, from parts of the texts as JSON: reference, question id and conversation."""
-    reference, stated, turns = (None if text is None else orjson.loads(text) for text in beside)
-    return Asked.of(
-        Item(
-            id=item_id,
-            question="" if question is None else orjson.loads(question),
-            responses={"-": ""},
-            reference=reference,
-            question_id=stated,
-            conversation=turns or (),
-        )
-    )
-
-
-@lru_cache(maxsize=20_000)
-def _labelled_by(verdict: str | None, label: str | None, people: str | None) -> Labelled | None:
-    """As :meth:`Labelled.of`, from parts of the texts as JSON; see :class:`~metajudge.store.run_results.Said`."""
-    given, own, said = (None if text is None else orjson.loads(text) for text in (verdict, label, people))
-    if given is None:
-        return None
-    given_labels = labels_in(said or ())
-    labels = tuple(one.value for one in given_labels)
-    first = None if own is None else parse_verdict(own)
-    truth = settled(given_labels) if first is None else first
-    if truth is None:
-        return None
-    return Labelled(parse_verdict(given), truth, labels if first is None else (first, *labels))
 
 
 async def _run(store: Store, name: str, location: StoreLocation) -> RunRecord:

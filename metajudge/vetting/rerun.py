@@ -25,7 +25,7 @@ from metajudge.vetting.explanation import Gathered
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
-    from metajudge.store.store import SqlStore
+    from metajudge.store.store import Store
     from metajudge.vetting.engine import Engine
 
 COUNTING: Final = 2
@@ -87,7 +87,7 @@ class Rerun:
     """
 
     engine: "Engine"
-    store: "SqlStore"
+    store: "Store"
     settings: str
 
     async def find(self) -> tuple[VetSummary, Counts, list[str]] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from metajudge.evidence.counting import Counts, ending_of
 from metajudge.runs.outputs import OrderedFile
@@ -10,35 +10,13 @@ from metajudge.types import Assessment, Right
 from metajudge.vetting.bars import Bar, check_labelled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from metajudge.decision import Policy
     from metajudge.vetting.annotating import Block
     from metajudge.vetting.intake import Intake
+    from metajudge.vetting.picture import Picture
 
 
 Alike: TypeAlias = Sequence[tuple[Assessment, int]]
 """Results, and how many are like each."""
-
-
-class Watcher(Protocol):
-    """Looks at results as they come, such as for a report.
-
-    Attributes:
-        policy: that decides, set before the first result; None without one.
-    """
-
-    policy: "Policy | None"
-
-    def expect_blocks(self, intake: "Intake", correct: "NDArray[np.int8]", questions: Sequence[int]) -> None:
-        """Before blocks come: what was read, whether each verdict is right, and the questions of items as numbers."""
-
-    def add_block(self, block: "Block", alike: Alike) -> None:
-        """Takes the results of a block; ``alike`` are different ones, with how many are like each."""
-
-    def finish_blocks(self) -> None:
-        """After the last block, while the input can still be read."""
 
 
 @dataclass(slots=True)
@@ -50,7 +28,7 @@ class Results:
         given: what counts as right; None for the default of each kind of verdict.
         heard: called with the bytes of the input read so far and altogether (None where that is unknown), while the
             input is read.
-        watcher: looks at every result, too; None for none.
+        watcher: looks at every result, too, for a report; None for none.
 
     Attributes:
         labels: what became of the judgments, and how many are right by the labels of the input.
@@ -62,7 +40,7 @@ class Results:
     bars: Sequence[Bar] = ()
     progress: Callable[[], None] = lambda: None
     heard: Callable[[tuple[int, int | None]], None] = lambda _done: None
-    watcher: Watcher | None = None
+    watcher: "Picture | None" = None
     labels: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
 

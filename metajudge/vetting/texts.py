@@ -13,7 +13,7 @@ from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import MAX_LINE_BYTES, RawLine, Reject
-from metajudge.store.rows import item_row, judgment_row
+from metajudge.store.rows import judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import json_bytes, raw_digest
 
@@ -130,17 +130,11 @@ class LineTexts:
         return found
 
 
-def item_payload(judgment: Judgment) -> bytes:
-    """The payload of an item's row."""
-    payload: str = item_row(judgment)[3]
-    return payload.encode()
-
-
-def judgment_payload(judgment: Judgment) -> bytes:
+def judgment_payload(judgment: Judgment) -> str:
     """The payload of a judgment's row."""
     if judgment.meta or judgment.item.says_more:
         payload: str = judgment_row(judgment)[5]
-        return payload.encode()
+        return payload
     fields: Mapping[str, object] = {
         "version": judgment.version,
         "id": judgment.id,
@@ -153,4 +147,4 @@ def judgment_payload(judgment: Judgment) -> bytes:
         "instruction": judgment.instruction,
         "meta": {},
     }
-    return json_bytes(fields)
+    return json_bytes(fields).decode()

@@ -34,7 +34,7 @@ import orjson
 
 from metajudge.errors import ConfigurationError
 from metajudge.installation import __version__
-from metajudge.store.protocol import Store
+from metajudge.store import Store
 from metajudge.types import digest
 
 MIN_SECRET = 16

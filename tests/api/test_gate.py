@@ -221,7 +221,7 @@ class TestMetrics:
         assert serve().get("/metrics").status_code == 200, "without keys it is closed"
 
     def test_what_is_not_ready_is_told_to_callers_with_a_key_alone(self, serve, tmp_path, monkeypatch):
-        store = importlib.import_module("metajudge.store.store").SqlStore
+        store = importlib.import_module("metajudge.store.store").Store
 
         async def broken(*_):
             raise StoreError("the disk is full")

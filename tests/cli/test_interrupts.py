@@ -40,11 +40,11 @@ Vetting.by_evidence = stuck
 """A stretch of the command that never gives the event loop a turn."""
 
 STUCK_IN_CLOSING = """
-from metajudge.store.store import SqlStore
+from metajudge.store.store import Store
 def stuck(self):
     print("stuck", flush=True)
     time.sleep(600)
-SqlStore._close = stuck
+Store._close = stuck
 """
 """A database that takes its time to close."""
 

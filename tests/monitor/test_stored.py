@@ -6,8 +6,8 @@ import pytest
 
 from metajudge.monitor import stored
 from metajudge.monitor.records import reports, watched_promises
-from metajudge.store import open_store, stamps
-from metajudge.store.annotations import annotated_data
+from metajudge.store import open_store, run_results
+from metajudge.store.rows import annotated_data
 from metajudge.types import text_digest
 from tests.doubles.crowds import crowd
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -47,7 +47,7 @@ async def test_small_pages_give_what_one_page_gives(tmp_path, calibration, monke
     assert whole[0].counts.drawn
     assert whole[0].outside == {"absent_signal": 10}
     monkeypatch.setattr(stored, "_MOST_ITEMS", 2)
-    for place in (stored, stamps):
+    for place in (stored, run_results):
         monkeypatch.setattr(place, "SPAN", 16)
     assert await reports(store, now=0.0) == whole
     assert await reports(store, now=0.0, reviewed_only=True) == parts
@@ -68,7 +68,7 @@ async def test_a_database_gives_what_a_file_gives(tmp_path, calibration, postgre
 
 async def test_only_stamped_versions_are_read(tmp_path, calibration):
     store = await filled(tmp_path / "s.duckdb", calibration)
-    found = await store.ask(lambda connection: stamps.stamped_versions(connection, 1))
+    found = await store.ask(lambda connection: run_results.stamped_versions(connection, 1))
     rows = await store.ask(
         lambda connection: connection.execute("SELECT annotation_id, payload FROM annotations").fetchall()
     )

@@ -3,9 +3,7 @@
 from random import Random
 
 from metajudge.store import Store
-from metajudge.store.annotations import DERIVED, annotation_of, without_annotation
-from metajudge.store.bulk import AnnotationRow, AssessmentBlock, ItemRow, JudgmentRow
-from metajudge.store.rows import item_row, judgment_row
+from metajudge.store.rows import AssessmentWrite, assessment_write, item_row, judgment_row, without_annotation
 from metajudge.types import Assessment, Judgment, SignalValue, digest
 from tests.doubles.judgments import assessed
 
@@ -24,41 +22,12 @@ def key_of(assessment: Assessment) -> str:
     return digest(["key", assessment.judgment_digest])
 
 
-def annotation(one: Assessment) -> AnnotationRow | None:
-    text = annotation_of(one, without_annotation(one))
-    if text is None:
-        return None
-    return AnnotationRow(
-        *(one.status.value, one.accepted, one.calibration, one.probability),
-        *((None,) * 3 if one.decision is None else (one.decision.policy, one.decision.policy_digest, "REVIEW")),
-        text.encode(),
-    )
-
-
-def block(*assessments: Assessment, run: str = "run-1", **changes: object) -> AssessmentBlock:
-    values = {
-        "run_id": run,
-        "keys": [key_of(one) for one in assessments],
-        "judgment_digests": [one.judgment_digest for one in assessments],
-        "judgment_ids": [one.judgment_id for one in assessments],
-        "item_ids": [one.item_id for one in assessments],
-        "judges": [one.judge for one in assessments],
-        "statuses": [one.status.value for one in assessments],
-        "final_scores": [one.final_score for one in assessments],
-        "accepted": [one.accepted for one in assessments],
-        "strategies": [one.strategy for one in assessments],
-        "panel_digests": [one.panel_digest for one in assessments],
-        "payloads": [without_annotation(one).model_dump_json(exclude=DERIVED).encode() for one in assessments],
-        "annotations": [annotation(one) for one in assessments],
-    }
-    return AssessmentBlock(**{**values, **changes})
+def block(*assessments: Assessment, run: str = "run-1") -> list[AssessmentWrite]:
+    return [assessment_write(key_of(one), None, one, None, run) for one in assessments]
 
 
 async def keep(store: Store, *judgments: Judgment) -> int:
-    items, said = map(item_row, judgments), map(judgment_row, judgments)
-    return await store.blocks.keep_texts(
-        [ItemRow(*row[:3], row[3].encode()) for row in items], [JudgmentRow(*row[:5], row[5].encode()) for row in said]
-    )
+    return await store.keep_texts([*map(item_row, judgments)], [*map(judgment_row, judgments)])
 
 
 TABLES = ("items", "judgments", "assessments", "annotations")
@@ -92,7 +61,7 @@ async def write_some(store: Store, rng: Random, drawn: list[Judgment], number: i
         one = found(judgment, rng.choice((4.2, 4.9)), panel_digest=rng.choice(("p1", "p2")))
         some.append(decided(one, rng.choice((0.5, 0.75))) if rng.random() < 0.5 else one)
     if rng.random() < 0.5:
-        await store.blocks.append_block(block(*some, run=f"run-{number}"))
+        await store.append_block(block(*some, run=f"run-{number}"))
         return
     for one in some:
         judgment = next(j for j in drawn if j.digest == one.judgment_digest)

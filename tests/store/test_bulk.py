@@ -5,13 +5,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metajudge.errors import StoreError
 from metajudge.store import open_store
-from metajudge.store.annotations import without_annotation
+from metajudge.store.rows import without_annotation
 from tests.store.blocks import block, decided, found, keep, key_of, rows
 
 
@@ -21,13 +22,13 @@ class TestAppending:
         assessments = [found(one, score) for one, score in zip(judgments, scores, strict=True)]
         assessments[1], assessments[4] = decided(assessments[1]), decided(assessments[4], 0.5)
         assert await keep(store, *judgments) == 6 + len({one.item.digest for one in judgments})
-        appended = await store.blocks.append_block(block(*assessments))
+        appended = await store.append_block(block(*assessments))
         single = await open_store(tmp_path / "single.db")
         other = await open_store(tmp_path / "block.db")
         for judgment, one in zip(judgments, assessments, strict=True):
             await single.save_assessment(key_of(one), judgment, one, "run-1", without_annotation(one))
         await keep(other, *judgments)
-        await other.blocks.append_block(block(*assessments))
+        await other.append_block(block(*assessments))
         assert await rows(other) == await rows(single)
         by_block, wanted = (await rows(store))["items"], (await rows(single))["items"]
         assert sorted(map(str, by_block)) == sorted(map(str, wanted))
@@ -41,13 +42,13 @@ class TestAppending:
     async def test_what_is_there_already_adds_no_row(self, store, reopen, judgments) -> None:
         await keep(store, *judgments)
         assessments = [found(one) for one in judgments]
-        first = await store.blocks.append_block(block(*assessments[:4]))
-        again = await store.blocks.append_block(block(*assessments, run="run-2"))
+        first = await store.append_block(block(*assessments[:4]))
+        again = await store.append_block(block(*assessments, run="run-2"))
         assert (first, again) == (4, 2)
         assert await keep(store, *judgments) == 0
         await store.close()
         later = await reopen()
-        assert await later.blocks.append_block(block(*assessments, run="run-3")) == 0
+        assert await later.append_block(block(*assessments, run="run-3")) == 0
         assert await keep(later, *judgments) == 0
         await later.close()
 
@@ -55,40 +56,40 @@ class TestAppending:
         one = found(judgments[0])
         await store.save_assessment(key_of(one), judgments[0], one, "run-1")
         assert await keep(store, judgments[0]) == 0
-        assert (await store.blocks.append_block(block(one))) == 0
+        assert (await store.append_block(block(one))) == 0
         other = decided(one)
-        assert (await store.blocks.append_block(block(other))) == 1
+        assert (await store.append_block(block(other))) == 1
         await store.save_assessment(key_of(one), judgments[0], other, "run-2", one)
         assert len((await rows(store))["annotations"]) == 1
 
     async def test_another_result_under_a_known_key_is_history(self, store, judgments) -> None:
         await keep(store, judgments[0])
         for score in (4.2, 4.3, 4.2):
-            assert (await store.blocks.append_block(block(found(judgments[0], score)))) == 1
+            assert (await store.append_block(block(found(judgments[0], score)))) == 1
         assert [row["final_score"] for row in (await rows(store))["assessments"]] == [4.2, 4.3, 4.2]
 
     async def test_a_block_that_repeats_itself_adds_one_row(self, store, judgments) -> None:
         await keep(store, judgments[0], judgments[0])
         one = found(judgments[0])
-        assert await store.blocks.append_block(block(one, one, decided(one), decided(one))) == 1
+        assert await store.append_block(block(one, one, decided(one), decided(one))) == 1
         assert [len((await rows(store))[table]) for table in ("assessments", "annotations")] == [1, 1]
 
     async def test_an_invalid_text_keeps_nothing_of_its_block_and_the_store_goes_on(self, store, judgments) -> None:
         await keep(store, *judgments)
-        payloads = [b'{"a": "\xff"}', *block(*map(found, judgments[1:])).payloads]
-        with pytest.raises(StoreError, match="valid Unicode"):
-            await store.blocks.append_block(block(*map(found, judgments), payloads=payloads))
+        for bad in ({"judge": "\ud800"}, {"judgment_id": "a\ud800"}):
+            with pytest.raises(StoreError, match="valid Unicode"):
+                await store.append_block(block(*map(found, judgments[1:]), found(judgments[0], **bad)))
         assert not (await rows(store))["assessments"]
-        with pytest.raises(StoreError, match="valid Unicode"):
-            await store.blocks.append_block(block(*map(found, judgments), judges=["\ud800"] * 6))
-        with pytest.raises(StoreError, match="equal lengths"):
-            await store.blocks.append_block(block(*map(found, judgments), judges=["one"]))
-        assert (await store.blocks.append_block(block(*map(found, judgments)))) == 6
+        *good, last = block(*map(found, judgments))
+        with pytest.raises(StoreError):
+            await store.append_block([*good, replace(last, run_id=object())])
+        assert not (await rows(store))["assessments"]
+        assert (await store.append_block(block(*map(found, judgments)))) == 6
 
 
 async def test_texts_of_a_forgotten_item_come_back_when_kept_again(store, judgments) -> None:
     await keep(store, *judgments)
-    await store.blocks.append_block(block(*map(found, judgments)))
+    await store.append_block(block(*map(found, judgments)))
     await store.forget("item-1")
     assert await keep(store, *judgments) == 4
     assert len(await store.judgments()) == 6
@@ -97,10 +98,10 @@ async def test_texts_of_a_forgotten_item_come_back_when_kept_again(store, judgme
 async def test_texts_that_are_missing_are_those_never_kept_and_those_forgotten(store, judgments) -> None:
     await keep(store, *judgments[:4])
     items, digests = [one.item.digest for one in judgments], [one.digest for one in judgments]
-    assert await store.blocks.without_texts(items, digests) == (set(items[4:]), set(digests[4:]))
+    assert await store.without_texts(items, digests) == (set(items[4:]), set(digests[4:]))
     await store.forget(judgments[0].item.id)
-    assert await store.blocks.without_texts(items, digests) == ({*items[:2], *items[4:]}, {*digests[:2], *digests[4:]})
-    assert await store.blocks.without_texts([], []) == (set(), set())
+    assert await store.without_texts(items, digests) == ({*items[:2], *items[4:]}, {*digests[:2], *digests[4:]})
+    assert await store.without_texts([], []) == (set(), set())
 
 
 _KILLED = """
@@ -115,7 +116,7 @@ async def main():
     for start in range(0, 100_000, 200):
         judgments = [Records().judgment(n) for n in range(start, start + 200)]
         await keep(store, *judgments)
-        await store.blocks.append_block(block(*map(found, judgments)))
+        await store.append_block(block(*map(found, judgments)))
         print(start, flush=True)
 
 asyncio.run(main())

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from metajudge.store import fitting
-from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.store import browsing
+from metajudge.store.browsing import AssessmentFilter, newest_fitting
 from tests.api.pages.filled_store import made_assessment, made_judgment
 
 COUNT = 40
@@ -32,11 +32,15 @@ async def filled(store):
     return store
 
 
-async def walked(store, wanted, limit):
+async def walked(store, limit, category=None, wanted=None):
     """The ids of every page."""
     pages, after = [], 0
     for _ in range(COUNT):
-        page = await store.ask(lambda connection, after=after: newest_fitting(connection, wanted, after, limit))
+        page = await store.ask(
+            lambda connection, after=after: newest_fitting(
+                connection, wanted or AssessmentFilter(), after, limit, category
+            )
+        )
         pages.append([said.judgment_id for _, said in page.found])
         after = page.next_cursor
         if after is None:
@@ -46,17 +50,17 @@ async def walked(store, wanted, limit):
 
 @pytest.mark.parametrize("window", [5_000, 3, 1])
 async def test_a_rare_filter_gives_full_pages_however_many_windows_it_takes(filled, monkeypatch, window):
-    monkeypatch.setattr(fitting, "PAGE", window)
-    assert await walked(filled, NewestFilter(category="rare"), 3) == [["j0", "j10", "j20"], ["j30"]]
+    monkeypatch.setattr(browsing, "PAGE", window)
+    assert await walked(filled, 3, "rare") == [["j0", "j10", "j20"], ["j30"]]
 
 
 async def test_no_empty_page_follows_the_last_full_one(filled):
-    assert await walked(filled, NewestFilter(category="rare"), 2) == [["j0", "j10"], ["j20", "j30"]]
-    assert await walked(filled, NewestFilter(category="none"), 2) == [[]]
+    assert await walked(filled, 2, "rare") == [["j0", "j10"], ["j20", "j30"]]
+    assert await walked(filled, 2, "none") == [[]]
 
 
 async def test_a_judgment_s_text_cannot_pass_for_a_field(store):
     one, said = kept(0, category="plain", judge='"category":"rare","action":"REVIEW_PRIORITY"')
     await keep(store, (one, said))
-    for wanted in (NewestFilter(category="rare"), NewestFilter(decision="REVIEW_PRIORITY")):
-        assert await walked(store, wanted, 5) == [[]]
+    assert await walked(store, 5, "rare") == [[]]
+    assert await walked(store, 5, wanted=AssessmentFilter(decision="REVIEW_PRIORITY")) == [[]]

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from metajudge.store.stored_queries import GatheredReads
+from metajudge.store.store import GatheredReads
 
 
 class Table:

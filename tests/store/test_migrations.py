@@ -19,10 +19,9 @@ from metajudge.decision import load_policy
 from metajudge.errors import AuthError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.store import browsing, dashboard, open_store
-from metajudge.store.browsing import AssessmentFilter
+from metajudge.store.browsing import AssessmentFilter, newest_fitting
 from metajudge.store.copying import copy_store
-from metajudge.store.fitting import NewestFilter, newest_fitting
-from metajudge.store.migrating import steps_in
+from metajudge.store.sql import steps_in
 from metajudge.types import Assessment
 from tests.doubles.crowds import crowd
 
@@ -83,7 +82,7 @@ async def store(location):
 
 async def test_what_was_newest_is_current_in_every_list(store) -> None:
     assert [one for _, one in await store.newest_assessments()] == NEWEST
-    page = await store.ask(lambda c: newest_fitting(c, NewestFilter(), 0, 100))
+    page = await store.ask(lambda c: newest_fitting(c, AssessmentFilter(), 0, 100))
     assert [one for _, one in page.found] == NEWEST
     found = await store.ask(partial(browsing.page_of_assessments, wanted=AssessmentFilter(), limit=100))
     assert [(line.judgment_id, line.probability, line.accepted) for line in reversed(found.lines)] == [

@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 from metajudge.store import browsing, dashboard
-from metajudge.store.browsing import AssessmentFilter
-from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.store.browsing import AssessmentFilter, newest_fitting
 from metajudge.types import Assessment, Judgment, Status
 from tests.api.pages.filled_store import ACTIONS, made_assessment, made_judgment
 
@@ -186,7 +185,7 @@ class TestLists:
             "accepted": lambda row, value: row.said.accepted is value,
         }
         fitting = [row for row in lines_of(rows) if all(tests[name](row, value) for name, value in wanted.items())]
-        page = await store.ask(lambda c: newest_fitting(c, NewestFilter(**wanted), 0, 100))
+        page = await store.ask(lambda c: newest_fitting(c, AssessmentFilter(**wanted), 0, 100))
         assert [said for _, said in page.found] == [row.said for row in fitting]
 
     async def test_the_newest_and_a_judgments_history(self, store, rows) -> None:

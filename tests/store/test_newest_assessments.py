@@ -1,6 +1,6 @@
 """Paging through what a store knows best about every judgment."""
 
-from metajudge.store.protocol import RunRecord
+from metajudge.store import RunRecord
 from tests.doubles.judgments import assessed, judgment
 
 

@@ -11,10 +11,9 @@ import pytest
 
 from metajudge.errors import ConfigurationError, StoreError, StoreUnavailableError
 from metajudge.reviews.review import HumanDecision, Outcome, Review
-from metajudge.store import migrating, open_store
-from metajudge.store.migrating import Migration
-from metajudge.store.patience import Pauses
-from metajudge.store.store import SqlStore
+from metajudge.store import open_store, sql, writer
+from metajudge.store.sql import Migration, Pauses
+from metajudge.store.store import Store
 from metajudge.types.location import PostgresUrl, store_location
 from tests.doubles.postgres_server import postgres_server as server
 from tests.doubles.store_script import WRITER, killed, script
@@ -27,7 +26,7 @@ postgres = pytest.importorskip("metajudge.store.postgres")
 
 async def impatient(url: str, **options):
     engine = postgres.PostgresEngine(PostgresUrl(url), **{"patience_s": 1.0, **options})
-    return await asyncio.to_thread(SqlStore, engine)
+    return await asyncio.to_thread(Store, engine)
 
 
 @contextlib.contextmanager
@@ -137,7 +136,7 @@ class TestSchema:
 
     async def test_a_failing_step_leaves_the_schema_as_it_was(self, postgres_url, monkeypatch) -> None:
         await (await open_store(postgres_url)).close()
-        steps = migrating.steps_in("postgres")
+        steps = sql.steps_in("postgres")
         number = steps[-1].version
         bad = (
             *steps,
@@ -156,7 +155,7 @@ class TestSchema:
 async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have_ended(
     postgres_url, monkeypatch
 ) -> None:
-    steps = migrating.steps_in("postgres")
+    steps = sql.steps_in("postgres")
     with monkeypatch.context() as patch:
         patch.setattr(postgres, "steps_in", lambda _: steps[:13])
         engine = postgres.PostgresEngine(PostgresUrl(postgres_url))
@@ -221,16 +220,16 @@ class TestLostAnswers:
 
     async def test_a_group_that_did_arrive_is_not_written_twice(self, postgres_url, records, monkeypatch) -> None:
         store = await open_store(postgres_url)
-        commit, broken = store._writer._journal.commit, []
+        commit, broken = writer.commit, []
 
-        def cut(connection, group, number):
-            commit(connection, group, number)
+        def cut(engine, connection, writer_id, group, number):
+            commit(engine, connection, writer_id, group, number)
             if len(broken) < 2:
                 broken.append(number)
                 connection.close()
                 raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-        monkeypatch.setattr(store._writer._journal, "commit", cut)
+        monkeypatch.setattr(writer, "commit", cut)
         judgment = records.judgment(1)
         for n in range(4):
             store.record_call(records.call(n))

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from metajudge.cli.app import app
 from metajudge.errors import InputError, StoreError
-from metajudge.store.protocol import RunRecord
+from metajudge.store import RunRecord
 from metajudge.store.run_view import COLUMNS, query_run
 from metajudge.types.location import store_location
 

@@ -11,7 +11,7 @@ import pytest
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.store import engine_of, open_store
-from metajudge.store.migrating import steps_in
+from metajudge.store.sql import steps_in
 from metajudge.store.sqlite import _PACKING, pack, unpack
 from tests.doubles.store_script import WRITER, killed, script
 

@@ -1,7 +1,7 @@
 """What waits for a person, in both databases."""
 
 from metajudge.reviews.review import HumanDecision, Outcome, Review
-from metajudge.store.undecided import Undecided, undecided_by
+from metajudge.store.overview import Undecided, undecided_by
 
 
 def review(name: str, reviewers: int = 1) -> Review:

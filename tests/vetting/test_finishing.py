@@ -16,8 +16,7 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin
 from metajudge.store import dashboard, open_store
-from metajudge.store.browsing import AssessmentFilter, page_of_assessments
-from metajudge.store.fitting import NewestFilter, newest_fitting
+from metajudge.store.browsing import AssessmentFilter, newest_fitting, page_of_assessments
 from metajudge.types import Status, parse_verdict
 from metajudge.vetting import queueing
 from metajudge.vetting.finishing import Completion
@@ -147,7 +146,7 @@ GOOD, FAIR = (next(one for one in RECORDS if one.id.startswith(kind)) for kind i
 async def lines(store, **wanted):
     """(judgment, the policy and action shown) of each line, newest first."""
     page = await store.ask(partial(page_of_assessments, wanted=AssessmentFilter(**wanted), limit=100))
-    found = await store.ask(lambda connection: newest_fitting(connection, NewestFilter(), 0, 500))
+    found = await store.ask(lambda connection: newest_fitting(connection, AssessmentFilter(), 0, 500))
     said = {(one.judgment_id, one.panel_digest): one.decision for _, one in found.found}
     for line in page.lines:
         decision = said[line.judgment_id, line.panel_digest]

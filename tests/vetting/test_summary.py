@@ -10,8 +10,7 @@ from metajudge.cli.vet_report import print_json
 from metajudge.evidence.counting import Counts
 from metajudge.panels.config import panel_config
 from metajudge.rubric import load_rubric
-from metajudge.vetting.summary import VetSummary
-from metajudge.vetting.summary_schema import summary_schema
+from metajudge.vetting.summary import VetSummary, summary_schema
 from tests.doubles.judgments import judgment, reply
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 

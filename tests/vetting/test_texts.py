@@ -5,11 +5,11 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
-from metajudge.store.rows import item_row, judgment_row
+from metajudge.store.rows import judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import raw_digest
 from metajudge.vetting.intake import Reading
-from metajudge.vetting.texts import LineTexts, item_payload, judgment_payload
+from metajudge.vetting.texts import LineTexts, judgment_payload
 
 
 def records(count=6):
@@ -50,7 +50,6 @@ def test_payloads_are_those_of_the_rows_of_a_store():
     labelled = rich.model_copy(update={"item": rich.item.model_copy(update={"metadata": {"A": {"tokens": 3}}})})
     for one in (plain, rich, labelled):
         assert orjson.loads(judgment_payload(one)) == orjson.loads(judgment_row(one)[5])
-        assert item_payload(one).decode() == item_row(one)[3]
 
 
 def test_texts_come_from_the_place_in_the_input_unless_it_was_changed_meanwhile(path):

@@ -11,8 +11,7 @@ from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import Rule
 from metajudge.types import Assessment, Judgment
 from metajudge.vetting.blind_texts import blind_texts
-from metajudge.vetting.report.doubtful import Shown
-from metajudge.vetting.report.picture import FATES, Fate, Picture
+from metajudge.vetting.picture import FATES, Fate, Picture, Shown
 
 BINS: Final = 40
 POINTS: Final = 12

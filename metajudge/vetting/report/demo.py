@@ -16,9 +16,8 @@ from metajudge.report.files import write_report
 from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Judgment, Status
 from metajudge.vetting.demo import sample_text
-from metajudge.vetting.report.page import page
-from metajudge.vetting.report.picture import Picture
-from metajudge.vetting.report.telling import Place, told_of
+from metajudge.vetting.picture import Picture
+from metajudge.vetting.report.page import Place, page, told_of
 from metajudge.vetting.summary import VetSummary
 
 

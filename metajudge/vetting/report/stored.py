@@ -11,12 +11,11 @@ from metajudge.evidence.units import Clusters
 from metajudge.panels.config import RECORDED, PanelConfig
 from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
-from metajudge.store.protocol import RunRecord, Store
+from metajudge.store import RunRecord, Store
 from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.report.page import page
-from metajudge.vetting.report.picture import Picture
-from metajudge.vetting.report.telling import Place, told_of
+from metajudge.vetting.picture import Picture
+from metajudge.vetting.report.page import Place, page, told_of
 from metajudge.vetting.sentences import vetted_by
 from metajudge.vetting.summary import VetSummary
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from metajudge.store.undecided import undecided_by
+from metajudge.store.overview import undecided_by
 from tests.api.pages.conftest import key, words
 from tests.api.pages.eventful_store import made_proposal
 from tests.api.pages.test_start import eventful, visitor

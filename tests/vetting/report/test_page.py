@@ -18,8 +18,8 @@ from metajudge.vetting.demo import sample_text
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.report.charts import LONGEST
 from metajudge.vetting.report.demo import report_of_results
+from metajudge.vetting.report.page import Place
 from metajudge.vetting.report.stored import report_of_run
-from metajudge.vetting.report.telling import Place
 
 
 @pytest.fixture(scope="module")
