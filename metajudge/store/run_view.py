@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, StoreError
 from metajudge.store.sql import Row
-from metajudge.store.sqlite import unpack
+from metajudge.store.sqlite import SqliteEngine, unpack
 from metajudge.store.versions import newest_of_its_run, versions
 from metajudge.types.location import StoreLocation
 
@@ -38,6 +38,9 @@ _FROM: Final = f"""
 _READ: Final = {"assessments", "annotations", "judgments", "items", "lines"}
 """The tables that the view is made of."""
 _ALLOWED: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_TYPED: Final = sqlite3.PARSE_DECLTYPES
+_OF_QUERY: Final = {"SQLITE_ERROR", "SQLITE_AUTH", "SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"}
+"""What SQLite calls faults of a query; all others are of the file."""
 _STEPS: Final = 100_000
 """Instructions of SQLite between two moments in which Ctrl-C is heard."""
 _OF_SERVER: Final = re.compile(r"\b(?:pg_read_|pg_ls_|pg_stat_file|lo_|dblink|set_config)\w*\s*\(", re.IGNORECASE)
@@ -77,10 +80,18 @@ def _whole(query: str, run_id: str, texts: str) -> str:
 
 
 def _of_file(path: Path, run_id: str, query: str) -> Answer:
+    engine, damage = SqliteEngine(path), list[StoreError]()
+
+    def text(stored: bytes | str | None) -> str | None:
+        try:
+            return unpack(stored) if isinstance(stored, bytes) else stored
+        except StoreError as error:  # SQLite passes on that a function failed, and not how
+            damage.append(error)
+            raise
+
     try:
-        address = f"{path.expanduser().resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, detect_types=sqlite3.PARSE_DECLTYPES)) as connection:
-            connection.create_function("unpacked", 1, _text, deterministic=True)
+        with closing(sqlite3.connect(f"{engine.path.as_uri()}?mode=ro", uri=True, detect_types=_TYPED)) as connection:
+            connection.create_function("unpacked", 1, text, deterministic=True)
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
             def allow(action: int, first: str | None, *_: str | None) -> int:
@@ -92,13 +103,14 @@ def _of_file(path: Path, run_id: str, query: str) -> Answer:
             connection.set_progress_handler(lambda: 0, _STEPS)
             return _answered(connection.execute(_whole(query, run_id, "unpacked({})")))
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+        name = getattr(error, "sqlite_errorname", "SQLITE_ERROR")
+        if name == "SQLITE_INTERRUPT":
             raise KeyboardInterrupt from None
+        if damage:
+            raise damage[0] from None
+        if name not in _OF_QUERY:
+            raise engine.store_error(error, "read from") from None
         raise _refused(str(error).rstrip(".")) from None
-
-
-def _text(stored: bytes | str | None) -> str | None:
-    return unpack(stored) if isinstance(stored, bytes) else stored
 
 
 def _of_server(location: Any, run_id: str, query: str) -> Answer:

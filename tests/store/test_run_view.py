@@ -113,5 +113,17 @@ def test_the_command_prints_a_table_or_json_and_refuses_what_is_no_run(filled) -
 async def test_a_damaged_text_is_said(filled) -> None:
     with sqlite3.connect(filled) as connection:
         connection.execute("UPDATE judgments SET payload = x'ff02ff'")
-    with pytest.raises((InputError, StoreError), match="user-defined function"):
+    with pytest.raises(StoreError, match="a stored text is damaged"):
         query_run(filled, "first", KEPT)
+    assert query_run(filled, "first", "SELECT count(*) FROM results").rows == [(3,)]  # which reads no text
+
+
+@pytest.mark.parametrize("location", ["sqlite"], indirect=True)
+async def test_a_damaged_file_is_no_fault_of_the_query(filled, tmp_path) -> None:
+    copy = tmp_path / "damaged.db"
+    with sqlite3.connect(filled) as connection, sqlite3.connect(copy) as other:
+        connection.backup(other)
+    content = copy.read_bytes()
+    copy.write_bytes(content[:8192] + b"A" * (len(content) - 8192))
+    with pytest.raises(StoreError, match="is damaged"):
+        query_run(copy, "first", KEPT)
