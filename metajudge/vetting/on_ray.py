@@ -356,7 +356,11 @@ class StoredBudget(Budget):
         """Replaces a reservation by what the call took; :meth:`end` waits until the store knows."""
         task = asyncio.get_running_loop().create_task(self._change(Amount() - reserved, spent))
         self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
+        task.add_done_callback(self._settled)
+
+    def _settled(self, task: "asyncio.Task[Amount | None]") -> None:
+        if task.cancelled() or task.exception() is None:
+            self._settling.discard(task)  # one that failed is kept for :meth:`end` to raise
 
     async def end(self) -> None:
         """Ends the block, once the store knows what its calls took."""

@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ from pyarrow import parquet
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
-from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, WorkerError
+from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, StoreError, WorkerError
 from metajudge.providers.budget import Amount
 from metajudge.readers import open_judgments
 from metajudge.store import open_store
@@ -265,6 +266,16 @@ class TestTheBudgetOfManyWorkers:
             await asyncio.gather(*budget._settling)
         with pytest.raises(BudgetExceeded, match="3 of 3 calls are made"):
             await other.reserve(Amount(calls=1))
+
+    async def test_what_a_call_took_is_never_lost_without_a_word(self, store, monkeypatch):
+        budget, _ = await self.of_block(store, "1")
+        await budget.reserve(Amount(calls=1))
+        with monkeypatch.context() as broken:
+            broken.setattr(budget, "_change", AsyncMock(side_effect=StoreError("the database is gone")))
+            budget.settle(Amount(calls=1), Amount(calls=1))
+            await asyncio.sleep(0.01)
+        with pytest.raises(StoreError, match="the database is gone"):
+            await budget.end()
 
     async def test_what_others_have_set_aside_is_waited_for(self, store):
         (one, _), (other, _) = await self.of_block(store, "1", 1), await self.of_block(store, "2", 1)
