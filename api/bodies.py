@@ -122,7 +122,7 @@ class _Upload:
 
 
 def _json_problem(scope: Scope, body: bytes) -> str | None:
-    """Finds what Python's parser accepts and nobody could store or send: texts that are no Unicode, deep nesting."""
+    """Finds what Python's parser accepts and no store or client can take: texts that are no Unicode, deep nesting."""
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
     if b"json" not in kind.lower() or not (body.count(b"{") + body.count(b"[") > DEEPEST or _ODD.search(body)):
         return None

@@ -50,7 +50,7 @@ class Session(Frozen):
 
     @property
     def is_login(self) -> bool:
-        """Whether somebody logged in."""
+        """Whether the session is logged in."""
         return self.caller is not None
 
     @property

@@ -403,7 +403,7 @@ def answer_parameters(settings: ClashSettings, spec: CandidateSpec) -> Parameter
 
 
 def _candidates(session: Session, settings: ClashSettings, specs: Sequence[CandidateSpec]) -> tuple[Candidate, ...]:
-    """Who answers; nobody where the answers are given."""
+    """Who answers; empty where the answers are given."""
     if not settings.answering:
         return ()
     asked = session.models(askable(settings.candidates), streaming=True)

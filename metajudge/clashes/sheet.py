@@ -172,7 +172,7 @@ class ClashSheet:
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
-        """What judges were to weigh; empty where nobody was asked."""
+        """The criteria that judges weighed; empty without any."""
         return () if self.record.criteria is None else self.record.criteria.criteria
 
     @property

@@ -82,7 +82,7 @@ def take_next(
 @app.command()
 def show(
     review: given.ReviewArgument,
-    reviewer: given.SomebodyOption = None,
+    reviewer: given.ViewerOption = None,
     blind: given.BlindOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -269,7 +269,7 @@ def list_reviews(
     category: given.CategoryOption = None,
     item: Annotated[str | None, typer.Option(help="Only reviews of this item.", metavar="ITEM")] = None,
     assigned: Annotated[str | None, typer.Option(help="Only reviews assigned to this person.", metavar="NAME")] = None,
-    reviewer: given.SomebodyOption = None,
+    reviewer: given.ViewerOption = None,
     blind: given.BlindOption = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue after this review; printed below each page.")] = None,
@@ -308,7 +308,7 @@ def _line(state: ReviewState, reviewer: str | None, *, hidden: bool) -> str:
 
 
 @app.command()
-def stats(reviewer: given.SomebodyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def stats(reviewer: given.ViewerOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Count reviews by status, say how far a reviewer has come, and measure agreement between reviewers."""
 
     async def main(opened: Store) -> tuple[dict[ReviewStatus, int], list[ReviewState], Progress | None]:

@@ -21,7 +21,7 @@ MAKER = "vet --policy ..."
 ReviewerOption = Annotated[
     str, typer.Option(help="Who reviews; default METAJUDGE_REVIEWER.", metavar="NAME", envvar="METAJUDGE_REVIEWER")
 ]
-SomebodyOption = Annotated[
+ViewerOption = Annotated[
     str | None,
     typer.Option(
         "--reviewer", help="Who looks; default METAJUDGE_REVIEWER.", metavar="NAME", envvar="METAJUDGE_REVIEWER"

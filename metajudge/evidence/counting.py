@@ -124,7 +124,7 @@ def compared(verdict: AnyVerdict | None, truth: AnyVerdict | None, rule: Right |
     ``kendall``; by ``top1`` such an item is not compared.
 
     Args:
-        truth: the label; None where nobody says.
+        truth: the label; None without one.
         rule: of the verdict's kind; None where there is none.
     """
     if verdict is None or truth is None:

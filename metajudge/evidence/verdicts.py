@@ -57,7 +57,7 @@ class Verdicts:
             contents.
         model, models: the model behind the judge (``meta.judge_model``) as the record states it, -1 where it does not.
         verdict, verdicts: the verdict, -1 where the judge gave none.
-        truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 where nobody says.
+        truth, truths: what is right (:attr:`~metajudge.types.Item.truth`), -1 without a label.
         category, categories: of the item, -1 where it has none.
         reason, reasons: why there is no verdict, -1 where there is one.
         rationale, rationales: value, state and detail of the signal ``rationale``.

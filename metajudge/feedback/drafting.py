@@ -199,7 +199,7 @@ class DraftBook(FeedbackLoop):
 
 
 def _id(case: DecidedCase) -> str:
-    """The review's id, or the case's where nobody was asked."""
+    """The review's id, or the case's where it was not reviewed."""
     return case.case_id if case.review_id is None else case.review_id
 
 
@@ -213,7 +213,7 @@ async def write_draft(book: DraftBook, model: Model, name: str, criterion: str) 
     (material,) = await book.material(name, criterion)
     reasons = tuple(dict.fromkeys(reason for one in material.corrections for reason in one.reasons))
     if not reasons:
-        raise InputError(f"nobody gave a reason for correcting {criterion!r}, so a model has nothing to write from")
+        raise InputError(f"no correction of {criterion!r} has a reason, so a model has nothing to write from")
     found = render_revising(material.criterion, material.pattern.text, reasons)
     schema = OutputSchema("revision", object_schema({INSTRUCTION: {"type": "string"}}))
     request = ModelRequest(render_revising_system(), (Message("user", found),), schema, PARAMETERS)

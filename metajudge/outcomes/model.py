@@ -43,7 +43,7 @@ class OutcomeName(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nobody has to act before it can be used or dropped."""
+        """Whether it can be used or dropped without a person acting first."""
         return self is not OutcomeName.ESCALATED
 
 

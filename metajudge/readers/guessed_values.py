@@ -48,7 +48,7 @@ def meant(value: str, ids: Sequence[str]) -> str | None:
 
 
 def suggested(value: str, ids: Sequence[str]) -> str | None:
-    """What to propose to somebody who is asked for a value's meaning; None where nothing is likely."""
+    """What to propose where a person is asked for a value's meaning; None where nothing is likely."""
     return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
 
 

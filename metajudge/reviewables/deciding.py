@@ -31,7 +31,7 @@ async def view_of(store: Store, one: Reviewable, person: Onlooker, *, blind: boo
         blind: whether a blind one is wanted. Where the policy wants decisions blind, every sheet is blind until the
             person has decided.
     """
-    # Somebody with a session and no name yet may still be one who decides.
+    # A session without a name yet may still become a reviewer who decides.
     name = "" if person.reviewer is None and person.session is not None else person.reviewer
     if blind or await must_be_blind(store, one.state, person.reviewer):
         return one.view(name, blind=True)
@@ -174,7 +174,7 @@ async def decide(store: Store, review_id: str, person: Onlooker, answer: Answer)
     It is blind where the person was not shown the machine's result before, whatever they say.
 
     Raises:
-        InputError: the answer cannot be recorded, or nobody is named.
+        InputError: the answer cannot be recorded, or no reviewer is named.
         ReviewError: there is no such review; and those of the queue.
     """
     made, before = await _decision(store, review_id, person, answer)
@@ -199,7 +199,7 @@ async def _decision(
 ) -> tuple[HumanDecision, ReviewState]:
     """The decision record of a person's answer, and the review as it is before."""
     if person.reviewer is None:
-        raise InputError("nobody is named who decides: give the reviewer's name")
+        raise InputError("no reviewer is named: give the reviewer's name")
     one = await reviewable_of(store, await existing_state(store, review_id), whole=False)
     claimed = answer.blind or (answer.outcome is None and answer.verdict is not None)
     blind = claimed and await decides_blind(store, one.state.review, person)

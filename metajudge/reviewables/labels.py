@@ -27,7 +27,7 @@ def labels_for(names: Sequence[str], about: str) -> dict[str, str]:
 
 
 def shown_order(labels: Mapping[str, str], review_id: str, reviewer: str | None) -> list[str]:
-    """The labels in the order in which a reviewer sees the responses; as they are for nobody in particular.
+    """The labels in the order in which a reviewer sees the responses; unchanged without a reviewer.
 
     Different reviewers see different orders, so that a preference for the first place is no agreement.
     """

@@ -1,6 +1,6 @@
 """rejudge: the panel's models judge the item themselves, blind, in both orders; their verdicts support the judgment.
 
-Nobody sees the judgment. Each agent's support for it is the mean signed strength of its two verdicts relative to
+No agent sees the judgment. Each agent's support for it is the mean signed strength of its two verdicts relative to
 the judgment's (:func:`metajudge.judging.records`), in [-1, 1], mapped on the panel's scale: -1 is its lower end, 0 its
 middle, 1 its upper end. On 1..5 a model that answers ``A>B`` in both orders gives a judgment for A a 4, one that
 answers ``A>>B`` a 5. Its threshold, where none is set, is therefore the middle of the scale: above it lies any support,

@@ -142,7 +142,7 @@ DecidedBy: TypeAlias = Literal["policy", "probability", "score", "agreement"]
 """The rule that decided on a judgment (:mod:`metajudge.strategies.rule`)."""
 
 CutFrom: TypeAlias = Literal["typed", "policy", "promise", "default"]
-"""Who set the cut of a rule: the caller, the policy, the stored promise of a calibration, or nobody."""
+"""Who set the cut of a rule: the caller, the policy, the stored promise of a calibration, or the default."""
 
 GuaranteeUnit: TypeAlias = Literal["all_kept", "one_per_question", "any_wrong"]
 """What represents a question in the test of a threshold: all its kept judgments; in records of earlier versions one

@@ -102,7 +102,7 @@ class Item(Frozen):
 
     @cached_property
     def truth(self) -> AnyVerdict | None:
-        """What is right: ``label``, else what the people of ``labels`` say together; None where nobody says.
+        """What is right: ``label``, else what the people of ``labels`` say together; None where there is no label.
 
         See :func:`~metajudge.types.label.settled`.
         """

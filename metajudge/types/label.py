@@ -60,7 +60,7 @@ def combined(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label, ..
 
 
 def answers(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """One answer a person: the newest one, without times the last one; rulings are nobody's answer.
+    """One answer a person: the newest one, without times the last one; a ruling is not a person's answer.
 
     An answer with a time is newer than one without. Labels without a name are by a person each.
 

@@ -30,7 +30,7 @@ class Labelled:
 
     @classmethod
     def of(cls, judgment: Judgment) -> "Labelled | None":
-        """That of a judgment; None without a verdict, or where nobody says what is right."""
+        """That of a judgment; None without a verdict, or without a label."""
         item, truth = judgment.item, judgment.item.truth
         if judgment.verdict is None or truth is None:
             return None

@@ -129,7 +129,7 @@ class VetSummary(RunTotals):
                     self._count_kept(assessment, times)
             case Status.UNSCORED:
                 self.unscored += times
-                self.without_evidence += times * _nobody_failed(assessment)
+                self.without_evidence += times * _no_agent_failed(assessment)
             case Status.FAILED:
                 silent = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
                 self.no_verdict += times * silent
@@ -261,7 +261,7 @@ def outcomes_in(summary: Mapping[str, Any]) -> dict[str, int]:
 _FORMER = (("kept", "accepted"), ("discarded", "rejected"))
 
 
-def _nobody_failed(assessment: Assessment) -> bool:
+def _no_agent_failed(assessment: Assessment) -> bool:
     """Whether an unscored judgment is one because there was no evidence, and not because an agent failed."""
     no_evidence = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_EVIDENCE
     return no_evidence and all(result.failure is None for result in assessment.agents)
