@@ -38,9 +38,7 @@ _FROM: Final = f"""
 _READ: Final = {"assessments", "annotations", "judgments", "items", "lines"}
 """The tables that the view is made of."""
 _ALLOWED: Final = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_TYPED: Final = sqlite3.PARSE_DECLTYPES
-_OF_QUERY: Final = {"SQLITE_ERROR", "SQLITE_AUTH", "SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"}
-"""What SQLite calls faults of a query; all others are of the file."""
+_FAULTS_OF_QUERY: Final = {"SQLITE_ERROR", "SQLITE_AUTH", "SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQLITE_RANGE"}
 _STEPS: Final = 100_000
 """Instructions of SQLite between two moments in which Ctrl-C is heard."""
 _OF_SERVER: Final = re.compile(r"\b(?:pg_read_|pg_ls_|pg_stat_file|lo_|dblink|set_config)\w*\s*\(", re.IGNORECASE)
@@ -90,7 +88,8 @@ def _of_file(path: Path, run_id: str, query: str) -> Answer:
             raise
 
     try:
-        with closing(sqlite3.connect(f"{engine.path.as_uri()}?mode=ro", uri=True, detect_types=_TYPED)) as connection:
+        address, types = f"{engine.path.as_uri()}?mode=ro", sqlite3.PARSE_DECLTYPES
+        with closing(sqlite3.connect(address, uri=True, detect_types=types)) as connection:
             connection.create_function("unpacked", 1, text, deterministic=True)
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
@@ -108,7 +107,7 @@ def _of_file(path: Path, run_id: str, query: str) -> Answer:
             raise KeyboardInterrupt from None
         if damage:
             raise damage[0] from None
-        if name not in _OF_QUERY:
+        if name not in _FAULTS_OF_QUERY:
             raise engine.store_error(error, "read from") from None
         raise _refused(str(error).rstrip(".")) from None
 

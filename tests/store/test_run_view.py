@@ -56,7 +56,6 @@ async def test_texts_that_were_forgotten_are_null(filled, store) -> None:
         "WITH gone AS (DELETE FROM items RETURNING 1) SELECT * FROM gone",
         "SELECT 1; DELETE FROM items",
         "SELECT 1) AS x; COMMIT; DELETE FROM items; SELECT * FROM (SELECT 1",
-        "SELECT 1) AS x; DELETE FROM items; --",
         "INSERT INTO runs VALUES ('x', 'y', 1, '', NULL)",
         "CREATE TABLE mine (x INT)",
         "SELECT pg_read_file('/etc/passwd')",
@@ -123,7 +122,6 @@ async def test_a_damaged_file_is_no_fault_of_the_query(filled, tmp_path) -> None
     copy = tmp_path / "damaged.db"
     with sqlite3.connect(filled) as connection, sqlite3.connect(copy) as other:
         connection.backup(other)
-    content = copy.read_bytes()
-    copy.write_bytes(content[:8192] + b"A" * (len(content) - 8192))
+    copy.write_bytes(copy.read_bytes()[:8192] + b"A" * copy.stat().st_size)
     with pytest.raises(StoreError, match="is damaged"):
         query_run(copy, "first", KEPT)

@@ -270,10 +270,9 @@ class TestTheBudgetOfManyWorkers:
     async def test_what_a_call_took_is_never_lost_without_a_word(self, store, monkeypatch):
         budget, _ = await self.of_block(store, "1")
         await budget.reserve(Amount(calls=1))
-        with monkeypatch.context() as broken:
-            broken.setattr(budget, "_change", AsyncMock(side_effect=StoreError("the database is gone")))
-            budget.settle(Amount(calls=1), Amount(calls=1))
-            await asyncio.sleep(0.01)
+        monkeypatch.setattr(budget, "_change", AsyncMock(side_effect=StoreError("the database is gone")))
+        budget.settle(Amount(calls=1), Amount(calls=1))
+        await asyncio.sleep(0.01)
         with pytest.raises(StoreError, match="the database is gone"):
             await budget.end()
 
