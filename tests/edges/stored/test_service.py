@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metajudge.store import answers as answers_kept
 from tests.edges.recorded import check, steady
 from tests.edges.stored.stores import JOB, job_lines, service
 from tests.stored.commands import requests
@@ -43,7 +44,8 @@ def test_it_is_read_over_http(fresh, kind, on):
 
 
 @pytest.mark.parametrize("on", ON)
-def test_the_same_requests_ask_nothing_again(fresh, models, on):
+def test_the_same_requests_ask_nothing_again(fresh, models, on, monkeypatch):
+    monkeypatch.setattr(answers_kept, "KEEP_ANSWERS_S", 1e10)  # they are kept for a day, and these are older
     before = models.count
     with fresh("service", on=on, proxy=models.url) as (folder, where), service(folder, where) as client:
         answers = {path: client.post(path, json=body) for path, body in requests(folder).items()}
