@@ -30,6 +30,7 @@
         ├── ServerError            other 5xx                               (retried)
         ├── ConnectionFailedError  no connection, or it was cut            (retried)
         ├── BadReplyError          not what the protocol promises          (retried)
+        ├── PromptCutError         the server read part of the prompt alone
         └── RefusedError           the model declined to answer
 
 A message says what is wrong, where, and what to do next. HTTP statuses of our own service live in
@@ -37,7 +38,7 @@ A message says what is wrong, where, and what to do next. HTTP statuses of our o
 """
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from metajudge.types.usage import Usage
@@ -174,10 +175,14 @@ class ProviderError(MetajudgeError):
         attempts: HTTP requests sent for this call before it was given up; set by the retry layer, which also adds
             up usage and cost.
         cost_usd: dollars of the answers in ``usage``, None where the price is unknown; set by metering.
+        words: all that the provider said, for reading; messages have an excerpt.
+        tells: what it tells about other requests: ``nothing``, for it is this request's own; ``something``, where
+            different ones fail alike; or ``all``, for no property of a request can lead to it.
     """
 
     kind: FailureKind = FailureKind.SERVER_ERROR
     retryable: bool = False
+    tells: Literal["nothing", "something", "all"] = "nothing"
 
     def __init__(
         self,
@@ -195,24 +200,33 @@ class ProviderError(MetajudgeError):
         self.retry_after = retry_after
         self.sent = sent
         self.attempts = int(sent)
+        self.words = ""
+
+    @property
+    def maybe_billed(self) -> bool:
+        """Whether an answer may have been generated: it was sent, and not turned away by its status."""
+        return self.sent and (self.status is None or self.status < 300)
 
 
 class AuthError(ProviderError):
     """The key is missing, wrong or not allowed to use this model."""
 
     kind = FailureKind.AUTH
+    tells = "something"
 
 
 class NotFoundError(ProviderError):
     """No such model or path at this base URL."""
 
     kind = FailureKind.NOT_FOUND
+    tells = "something"
 
 
 class BadRequestError(ProviderError):
     """The provider rejected the request for a reason no other class names."""
 
     kind = FailureKind.BAD_REQUEST
+    tells = "something"
 
 
 class ContextTooLongError(ProviderError):
@@ -261,6 +275,12 @@ class BadReplyError(ProviderError):
 
     kind = FailureKind.BAD_REPLY
     retryable = True
+
+
+class PromptCutError(ProviderError):
+    """The server read only part of the prompt, and answered all the same."""
+
+    kind = FailureKind.TRUNCATED
 
 
 class RefusedError(ProviderError):

@@ -15,7 +15,7 @@ from metajudge.panels.building import AgentKeys, agent_name, build_agent_model, 
 from metajudge.panels.config import AgentConfig, PanelConfig, unused_settings, with_flags
 from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.budget import Budget
-from metajudge.providers.limits import LimitSettings
+from metajudge.providers.limits import DEFAULT_CONCURRENCY, LimitSettings
 from metajudge.providers.metering import Meter
 from metajudge.providers.model import Model, Parameters
 from metajudge.providers.notices import Notices
@@ -80,7 +80,7 @@ class Session:
         panel: agents, limits and retries of a panel file; agents given as text replace its agents.
         seed: sent to models that take one, and recorded.
         store: a path or a postgresql:// URL, an open store (left open), or None to keep nothing.
-        concurrency: calls in flight at most.
+        concurrency: calls in flight at most; None for 64, where a server on this machine begins with four.
         budget_usd: dollars this session may spend; a model without a known price is refused then.
         budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
         batch: ask through the providers' batch APIs, at half price and within a day; the same run again continues.
@@ -105,7 +105,7 @@ class Session:
         panel: PanelConfig | None = None,
         seed: int | None = None,
         store: str | StoreLocation | Store | None = None,
-        concurrency: int = 64,
+        concurrency: int | None = None,
         budget_usd: float | None = None,
         budget: Budget | None = None,
         batch: "BatchSettings | None" = None,
@@ -125,7 +125,8 @@ class Session:
         self.settings = settings
         self._store_given = store
         self._store: Store | None = None
-        self._concurrency = concurrency
+        self._limits = LimitSettings(concurrency or DEFAULT_CONCURRENCY, given=concurrency is not None)
+        self._concurrency = self._limits.concurrency
         if budget is not None and budget_usd is not None:
             raise ConfigurationError("give budget or budget_usd, not both")
         self._budget = Budget(usd=budget_usd) if budget is None else budget
@@ -326,8 +327,8 @@ class Session:
             cache=self._store,
             ledger=self._store,
             run_id=self.run_id,
-            limits=LimitSettings(concurrency=self._concurrency),
-            endpoint_limits=endpoint_limits(self.config, self._concurrency),
+            limits=self._limits,
+            endpoint_limits=endpoint_limits(self.config, self._limits),
             retry=self.retry,
             budget=self._budget or None,
             keeper=getattr(self._store, "limits", None) if self._shared_limits else None,
@@ -369,7 +370,7 @@ class Session:
         attempts = self.config.retry.attempts
         if self._batch is None:
             return RetryPolicy(attempts=attempts, total_s=self.config.retry.total_s)
-        return RetryPolicy(attempts=min(attempts, _BATCHES_A_CALL), total_s=_A_YEAR_S)
+        return RetryPolicy(attempts=min(attempts or _BATCHES_A_CALL, _BATCHES_A_CALL), total_s=_A_YEAR_S)
 
     async def _close(self) -> None:
         batches, self._batches = self._batches, None

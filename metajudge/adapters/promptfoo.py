@@ -21,6 +21,7 @@ from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
 from metajudge.providers.json_spans import body_span
+from metajudge.providers.thoughts import split_thoughts
 from metajudge.readers.reasons import as_judgment
 from metajudge.types import Assessment, Judgment
 
@@ -153,9 +154,10 @@ def _keys(ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    body = body_span(text)
+    answer = split_thoughts(text).answer
+    body = body_span(answer)
     try:
-        found = json.loads(text[body.start : body.end])
+        found = json.loads(answer[body.start : body.end])
     except (json.JSONDecodeError, RecursionError):
         return None
     return found if isinstance(found, Mapping) else None

@@ -1,10 +1,12 @@
-"""One question to a model: ask, read the answer, ask for one repair, else say why there is no answer."""
+"""One question to a model: ask, read the answer, ask once more where that can help, else say why there is no answer."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
+from metajudge.agents.mending import is_torn, mend
 from metajudge.agents.parse import ReplyProblemsError
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import FailureKind, ProviderError
@@ -17,6 +19,15 @@ from metajudge.types import Failure, Reply
 from metajudge.types.spent import TimedSpent, spent_on, sum_if_known
 
 T = TypeVar("T")
+
+_DECLINED = re.compile(
+    r"\W*(?:i.?m (?:very |really |so )?sorry|i am sorry|sorry|i (?:cannot|can.?t|can not|won.?t|will not|am unable|"
+    r"am not able)\b|unfortunately,? i (?:cannot|can.?t|am)\b|as an ai\b)",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL = 1_500
+GROWN_MAX_TOKENS = 16_384
+"""At least so many tokens are allowed where a reply met its limit, and at least four times as many as before."""
 
 
 @dataclass(slots=True)
@@ -62,7 +73,10 @@ async def ask(
     repair: bool = True,
     prompt_version: int = FIRST,
 ) -> Answer[T]:
-    """Asks once, and once more where the reply cannot be read.
+    """Asks once, and once more where the reply cannot be read: with room where it was cut, else for its correction.
+
+    What needs no guess is mended without asking (:mod:`metajudge.agents.mending`) and counted. A reply that was torn
+    is not asked to be corrected.
 
     Args:
         read: from a reply's text to a value; raises :class:`~metajudge.agents.ReplyProblemsError`.
@@ -76,16 +90,20 @@ async def ask(
     length = sum(len(one.text) for one in request.messages)
     first = await off_the_loop(partial(CallAttempt.of, model, request), length)
     exchange = _Exchange(model, read, retry, Answer[T](first.key))
-    answer = exchange.answer
+    answer, asked_last = exchange.answer, cast("ModelRequest", first)
     try:
         try:
             answer.value = await exchange.attempt(first)
         except ReplyProblemsError as found:
-            if not repair:
+            again = _grown(first, answer.last)
+            if again is None and repair and not is_torn(answer.text):
+                again = _repair(first, answer.text, found.problems, prompt_version)
+            if again is None:
                 raise
-            answer.value = await exchange.attempt(_repair(first, answer.text, found.problems, prompt_version))
+            asked_last = again
+            answer.value = await exchange.attempt(again)
     except ReplyProblemsError as found:
-        answer.failure = _unusable(answer.last, found, asked, request.parameters.max_tokens, answer.replies)
+        answer.failure = _unusable(answer.last, found, asked, asked_last.parameters.max_tokens, answer.replies)
     except _Refusal as refusal:
         answer.failure = Failure(kind=FailureKind.REFUSED, message=f"{asked} declined to answer: {refusal}")
     except ProviderError as error:
@@ -119,11 +137,33 @@ class _Exchange(Generic[T]):
         answer.spent += spent_on(reply)
         if reply.finish == "refusal":
             raise _Refusal(reply.text[:200] or "(no reason given)")
-        return self.read(reply.text)
+        try:
+            return self.read(reply.text)
+        except ReplyProblemsError:
+            mended = None
+            if request.schema is not None and reply.finish != "length":
+                mended = mend(reply.text, request.schema.schema)
+            if mended is None:
+                if "{" not in reply.text and len(reply.text) < _LONGEST_REFUSAL and _DECLINED.match(reply.text):
+                    raise _Refusal(reply.text[:200]) from None
+                raise
+        value = self.read(mended)
+        answer.spent += TimedSpent(mended=1)
+        return value
 
 
 class _Refusal(Exception):  # noqa: N818 - control flow within one exchange
     """The model declined."""
+
+
+def _grown(first: ModelRequest, last: Reply | None) -> ModelRequest | None:
+    """The same request with more room, where the reply met its limit."""
+    if last is None or last.finish != "length":
+        return None
+    limit = first.parameters.max_tokens
+    room = max(GROWN_MAX_TOKENS, 4 * (limit or 0))
+    parameters = replace(first.parameters, max_tokens=room)
+    return ModelRequest(first.system, first.messages, first.schema, parameters, first.draw)
 
 
 def _repair(first: ModelRequest, reply: str, problems: list[str], version: int) -> ModelRequest:
@@ -135,8 +175,8 @@ def _repair(first: ModelRequest, reply: str, problems: list[str], version: int) 
 def _unusable(last: Reply | None, found: ReplyProblemsError, asked: str, limit: int | None, replies: int) -> Failure:
     if last is not None and last.finish == "length":
         where = "" if limit is None else f" = {limit}"
-        repaired = ", and so was its repair" if replies > 1 else ""
-        message = f"the reply was cut at max_tokens{where}{repaired}; raise max_tokens for {asked}"
+        again = ", and a shorter one before" if replies > 1 else ""
+        message = f"the reply was cut at max_tokens{where}{again}; raise max_tokens for {asked}"
         return Failure(kind=FailureKind.TRUNCATED, message=message)
     repaired = ", nor after one repair" if replies > 1 else ""
     return Failure(kind=FailureKind.BAD_REPLY, message=f"no usable reply{repaired}: {found}")

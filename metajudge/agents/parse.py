@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from metajudge.agents.schema import ANALYSIS, EXPLAINED, VOTES
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.providers.json_spans import body_span
+from metajudge.providers.thoughts import split_thoughts
 from metajudge.rubric import Rubric
 from metajudge.types import CriterionScore, valid_text
 
@@ -76,12 +77,13 @@ def load_object(text: str) -> dict[str, Any]:
     Raises:
         ReplyProblemsError: it is something else, or gives a name twice.
     """
-    span = body_span(text)
-    body = text[span.start : span.end]
+    body = split_thoughts(text).answer
+    span = body_span(body)
+    body = body[span.start : span.end]
     if not body:
         raise ReplyProblemsError(["the reply is empty"])
     try:
-        answer = _DECODER.decode(body)
+        answer = DECODER.decode(body)
     except ReplyProblemsError:
         raise
     except RecursionError:
@@ -107,7 +109,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 # Line feeds inside strings, which long texts of models have, change no value (strict=False).
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
+DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
 
 
 def _entry(name: str, entry: Any, rubric: Rubric, form: ReplyForm, optional: bool) -> CriterionScore:

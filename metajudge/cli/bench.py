@@ -225,7 +225,7 @@ def benchmark(
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = 64,
+    concurrency: ConcurrencyOption = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Of the sample that --limit draws (default 0); sent to models that support one, recorded."),

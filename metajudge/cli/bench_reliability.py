@@ -69,7 +69,7 @@ def reliability(
         typer.Option(help="Append every attempt; the same command resumes from this file.", metavar="OUT.jsonl"),
     ] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = 64,
+    concurrency: ConcurrencyOption = None,
     budget_usd: BudgetUsdOption = None,
     strict: StrictOption = False,
     dry_run: DryRunOption = False,

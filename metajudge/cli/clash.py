@@ -235,7 +235,7 @@ def clash(
     json_out: JsonFileOption = None,
     report: ReportOption = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = 64,
+    concurrency: ConcurrencyOption = None,
     *,
     spending: Spending,
     strict: StrictOption = False,

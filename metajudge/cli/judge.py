@@ -123,7 +123,7 @@ def judge(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = 64,
+    concurrency: ConcurrencyOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
     dry_run: DryRunOption = False,

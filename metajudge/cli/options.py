@@ -118,7 +118,10 @@ AgentOption = Annotated[
 RubricOption = Annotated[
     str | None, typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_rubric)
 ]
-ConcurrencyOption = Annotated[int, typer.Option(help="Maximum number of calls in flight.", min=1)]
+ConcurrencyOption = Annotated[
+    int | None,
+    typer.Option(help="Maximum number of calls in flight; default 64, of which a server here gets 4 at first.", min=1),
+]
 SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
 ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]

@@ -66,7 +66,7 @@ class Spending:
         panel: "PanelConfig",
         store: StoreLocation,
         command: str,
-        concurrency: int,
+        concurrency: int | None,
         *,
         batch: "BatchSettings | None" = None,
         webhook: "Webhook | None" = None,
@@ -94,7 +94,7 @@ class Spending:
         panel: "PanelConfig",
         store: StoreLocation,
         command: str,
-        concurrency: int,
+        concurrency: int | None,
         **more: Any,
     ) -> T:
         """Runs a task in an open session with its progress shown; the first Ctrl-C lets calls in flight finish.
@@ -192,6 +192,8 @@ def print_estimate(estimate: "Estimate", work: str, as_json: bool, counts: Mappi
         work: what would be asked, such as "3 items, 12 judgments, as many calls".
         counts: printed before the estimate's own, as JSON.
     """
+    from metajudge.runs.estimate import THOUGHT_TOKENS
+
     if as_json:
         typer.echo(orjson.dumps({**(counts or {}), **estimate.to_json()}).decode())
         return
@@ -200,5 +202,14 @@ def print_estimate(estimate: "Estimate", work: str, as_json: bool, counts: Mappi
         f"Dry run, nothing sent: {work}, about {estimate.input_tokens:,} input and {estimate.output_tokens:,} output "
         f"tokens, cost {cost}"
     )
+    most = "" if estimate.most_cost_usd is None else f" and ${estimate.most_cost_usd:.4f}"
+    typer.echo(
+        f"At most {estimate.most_calls:,} calls{most}, where every reply is asked for twice (repairs, more room)."
+    )
+    if estimate.reasoning:
+        typer.echo(
+            f"{', '.join(estimate.reasoning)} reasons before it answers: up to {THOUGHT_TOKENS:,} tokens of thoughts a "
+            "reply are in the upper figure, none in the first one."
+        )
     if estimate.unpriced:
         typer.echo(f"Unknown price for {', '.join(estimate.unpriced)}: set one in a panel file.")

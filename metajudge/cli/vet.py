@@ -158,7 +158,7 @@ def vet(
             min=1,
         ),
     ] = None,
-    concurrency: ConcurrencyOption = 64,
+    concurrency: ConcurrencyOption = None,
     seed: SeedOption = None,
     no_early_exit: Annotated[
         bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")

@@ -1,5 +1,6 @@
 """From a panel as configured to a panel that can be asked."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -12,7 +13,7 @@ from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
 from metajudge.providers.prices import FlatPrice
-from metajudge.providers.spec import AgentSpec, check_provider, parse_agent_spec
+from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.scoring.formulas import exceeds
@@ -60,15 +61,24 @@ def threshold_of(config: PanelConfig) -> float:
     return default_threshold(StrategyName(config.chosen_strategy), (scale.low, scale.high))
 
 
-def endpoint_limits(config: PanelConfig, concurrency: int) -> dict[Endpoint, LimitSettings]:
+def endpoint_limits(config: PanelConfig, run: LimitSettings) -> dict[Endpoint, LimitSettings]:
     """The limits of a panel file by endpoint; its keys are providers' names or base URLs.
+
+    Where nothing is set, and no number was chosen for the run, a provider's own number of slots holds.
 
     Raises:
         ConfigurationError: a key that is neither.
     """
     found: dict[Endpoint, LimitSettings] = {}
+    for agent in () if run.given else config.all_agents:
+        if agent.model.partition(":")[0] not in PROVIDERS:  # an object of the caller's
+            continue
+        spec = parse_agent_spec(agent.spec())
+        if (slots := PROVIDERS[spec.provider].slots) is not None:
+            found[spec.endpoint] = replace(run, per_endpoint=slots)
     for where, limits in config.limits.items():
-        settings = LimitSettings(concurrency, limits.concurrency, limits.requests_per_minute, limits.tokens_per_minute)
+        rates = limits.requests_per_minute, limits.tokens_per_minute
+        settings = LimitSettings(run.concurrency, limits.concurrency, *rates, given=run.given)
         if where.startswith(("http://", "https://")):
             for protocol in ("openai", "anthropic"):
                 found[parse_agent_spec(f"{protocol}:any@{where}").endpoint] = settings
@@ -136,6 +146,7 @@ def parameters_of(agent: AgentConfig, seed: int | None) -> Parameters:
         effort=agent.effort,
         headers=tuple(sorted(agent.headers.items())),
         timeout_s=agent.timeout_s,
+        extra_body=json.dumps(agent.extra_body, sort_keys=True, ensure_ascii=False) if agent.extra_body else "",
     )
 
 

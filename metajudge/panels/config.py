@@ -57,6 +57,7 @@ class AgentConfig(Frozen):
     Attributes:
         analysis: whether a reply opens with unscored free text in which the model solves the task first. None: yes
             under prompt set 2, unless ``effort`` makes the model reason by itself.
+        extra_body: sent with every request besides, as the provider documents it.
         explanations: where an explanation stands relative to its score, or ``none`` for scores alone. Panel files may
             still say ``explanations_first = true`` for ``before`` and ``false`` for ``after``.
     """
@@ -76,6 +77,7 @@ class AgentConfig(Frozen):
     seed: int | None = None
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     headers: dict[str, str] = Field(default_factory=dict)
+    extra_body: dict[str, Any] = Field(default_factory=dict, exclude_if=lambda given: not given)
     timeout_s: PositiveFloat = 120.0
     api_key_env: str | None = None
     price: Price | None = None
@@ -101,6 +103,15 @@ class AgentConfig(Frozen):
             raise ValueError("explanations_first is the former name of explanations: give explanations alone")
         rest = {name: value for name, value in given.items() if name != "explanations_first"}
         return {**rest, "explanations": "before" if first else "after"}
+
+    @field_validator("extra_body")
+    @classmethod
+    def _only_more(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(
+            given.keys() & {"model", "messages", "system", "stream", "response_format", "output_config"}
+        ):
+            raise ValueError(f"{', '.join(taken)} is set by metajudge: extra_body is for what it has no setting for")
+        return given
 
     @field_validator("headers")
     @classmethod
@@ -174,9 +185,9 @@ class EndpointLimits(Frozen):
 
 
 class Retry(Frozen):
-    """Bounds of trying a failed call again: HTTP requests for one call, and seconds from the first to the last."""
+    """Bounds of trying a failed call again: seconds from the first request to the last, and a number of them."""
 
-    attempts: PositiveInt = 6
+    attempts: PositiveInt | None = None
     total_s: PositiveFloat = 120.0
 
 

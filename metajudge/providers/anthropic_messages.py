@@ -9,18 +9,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from metajudge.providers.http_errors import Asked, error_from_response
-from metajudge.providers.http_model import ChatProtocol, answer_data, instructed, text_or, useless
+from metajudge.providers.http_model import (
+    ChatProtocol,
+    answer_data,
+    ended,
+    finish_of,
+    opening,
+    room,
+    schema_for,
+    text_or,
+    tokens,
+    useless,
+)
 from metajudge.providers.model import Effort, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect, OutputMode
-from metajudge.types import FinishReason, Reply, Usage
+from metajudge.types import Reply, Usage
 
-_FINISH: dict[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 ERRORS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500}
 """The status that an error inside a success would have had."""
 
@@ -52,28 +56,23 @@ def dropped(request: ModelRequest) -> Iterator[tuple[str, str]]:
 def request_body(model: str, request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
     """The JSON body of a request, in this dialect."""
     schema = request.schema
-    system = instructed(request, dialect.mode is OutputMode.JSON_SCHEMA)
-    body: dict[str, Any] = {"model": model, "max_tokens": max_tokens_for(request.parameters)}
+    system, messages = opening(request, dialect)
+    body: dict[str, Any] = {"model": model, "max_tokens": room(max_tokens_for(request.parameters), dialect)}
     if system:
         body["system"] = [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]
-    body["messages"] = [{"role": m.role, "content": m.text} for m in request.messages]
+    body["messages"] = messages
     config: dict[str, Any] = {}
     effort: Effort | None = request.parameters.effort
     if effort in _EFFORTS and "effort" not in dialect.dropped:
         config["effort"] = effort
     if schema is not None and dialect.mode is OutputMode.JSON_SCHEMA:
-        config["format"] = {"type": "json_schema", "schema": schema.schema}
+        config["format"] = {"type": "json_schema", "schema": schema_for(schema, dialect)}
     if config:
         body["output_config"] = config
     return body
 
 
-def finish_of(reason: object) -> FinishReason:
-    """Why an answer ended, in our words."""
-    return _FINISH.get(str(reason), "other")
-
-
-def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Reply:
+def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False, structured: bool = False) -> Reply:
     """See :class:`~metajudge.providers.http_model.ReadReply`."""
     found = answer_data(content, asked)
     data: dict[str, Any] = found if isinstance(found, dict) else {}
@@ -86,28 +85,27 @@ def read_reply(content: bytes, asked: Asked, *, allow_empty: bool = False) -> Re
         raise useless("without a message", content, asked, usage)
     finish = finish_of(data.get("stop_reason"))
     texts = [b["text"] for b in blocks if isinstance(b, dict) and isinstance(b.get("text"), str)]
-    if not any(texts) and finish in {"stop", "other"} and not allow_empty:
+    reply = Reply("".join(texts), finish, text_or(data.get("model"), asked.model), usage)
+    reply = ended(reply, data.get("stop_reason"), asked)
+    if not any(texts) and finish == "stop" and not allow_empty:
         raise useless("with an empty message", content, asked, usage)
-    return Reply("".join(texts), finish, text_or(data.get("model"), asked.model), usage)
+    return reply
 
 
 def read_usage(usage: Any) -> Usage | None:
     """Tokens as reported; cached and cache-writing tokens, which are reported apart, are added to the input."""
     if not isinstance(usage, dict):
         return None
-    fresh, output = usage.get("input_tokens"), usage.get("output_tokens")
-    if not isinstance(fresh, int) or not isinstance(output, int):
+    fresh, output = tokens(usage.get("input_tokens")), tokens(usage.get("output_tokens"))
+    if fresh is None or output is None:
         return None
-    read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
-    if not isinstance(read, int) or not isinstance(written, int):
-        return None
+    read, written = (tokens(usage.get(f"cache_{name}_input_tokens")) or 0 for name in ("read", "creation"))
     return Usage(fresh + read + written, read, written, output)
 
 
 PROTOCOL = ChatProtocol(
     path="/v1/messages",
     modes=(OutputMode.JSON_SCHEMA, OutputMode.TEXT),
-    first_dialect=lambda _endpoint: Dialect(),
     body=request_body,
     stream_options={"stream": True},
     dropped=dropped,

@@ -44,12 +44,15 @@ _OPENAI_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
 """Read by the SDK from the environment; must not be sent to hosts other than OpenAI's."""
 
 
-def heads(endpoint: Endpoint, key: str | None, own: tuple[tuple[str, str], ...] = ()) -> dict[str, str]:
+def heads(
+    endpoint: Endpoint, key: str | None, own: tuple[tuple[str, str], ...] = (), key_header: str | None = None
+) -> dict[str, str]:
     """The headers of a request with a JSON body, without its host and length; names are in lower case.
 
     Args:
         key: None or empty for none; no key is read from the environment.
         own: of an agent; they win over all others.
+        key_header: the header with the key in place of the SDK's.
 
     Returns:
         The headers in the order in which the SDK sends them.
@@ -64,10 +67,14 @@ def heads(endpoint: Endpoint, key: str | None, own: tuple[tuple[str, str], ...] 
 
     of_protocol = _anthropic if endpoint.protocol == "anthropic" else _openai
     with httpx2.Client(transport=httpx2.MockTransport(unsent)) as http:
-        sdk = of_protocol(endpoint.base_url, key or NO_KEY, http)
+        address = endpoint.base_url.partition("?")[0]
+        sdk = of_protocol(address, key or NO_KEY, http)
         # An absolute URL: otherwise the SDKs put one together by rules of their own.
-        sdk.post(endpoint.base_url, content=b"{}", cast_to=httpx2.Response, options={"headers": dict(own)})
+        sdk.post(address, content=b"{}", cast_to=httpx2.Response, options={"headers": dict(own)})
     raw = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in built[0].headers.raw}
+    if key_header is not None:
+        del raw["authorization"]
+        raw[key_header] = key or NO_KEY
     return {name: value for name, value in raw.items() if name not in ("host", "content-length")}
 
 
@@ -137,6 +144,7 @@ class EndpointClient:
 
     Args:
         pool_size: connections kept; at least the number of calls in flight.
+        key_header: the header with the key in place of the SDK's.
         http_client: replaces the HTTP client of our own.
     """
 
@@ -148,8 +156,11 @@ class EndpointClient:
         *,
         pool_size: int,
         http_client: HttpClientFactory | None = None,
+        key_header: str | None = None,
     ) -> None:
         self.endpoint = endpoint
+        self._base, _, self._query = endpoint.base_url.partition("?")
+        self._key_header = key_header
         self._key = key or ""
         self._key_variable = key_variable
         self._pool_size = pool_size
@@ -163,6 +174,9 @@ class EndpointClient:
 
     async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes:
         """Sends one request and returns the body of a successful answer.
+
+        Args:
+            path: behind the base URL; ``..`` before it leaves out the version that the base URL ends with.
 
         Raises:
             ProviderError: typed, for every answer that is no success and for broken connections.
@@ -256,7 +270,8 @@ class EndpointClient:
         from yarl import URL
 
         http = self._http or self.open()
-        url = URL(self.endpoint.base_url + path)
+        base = self._base.removesuffix("/v1") if path.startswith("..") else self._base
+        url = URL(base + path.removeprefix("..") + (f"?{self._query}" if self._query else ""))
         common, options = self._prepared.get((own, timeout_s)) or self._prepare(url, own, timeout_s)
         headers = common.copy()
         if body is None:
@@ -273,7 +288,7 @@ class EndpointClient:
         """Headers and options of requests that differ in nothing but path and body."""
         import aiohttp
 
-        headers = {"host": url.host_port_subcomponent or "", **heads(self.endpoint, self._key, own)}
+        headers = {"host": url.host_port_subcomponent or "", **heads(self.endpoint, self._key, own, self._key_header)}
         # The answer's time-out is asyncio's, over the whole exchange; this one is for the connection alone.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
         options = {"timeout": timeout, "allow_redirects": False, "proxy": _proxy(self.endpoint.base_url)}
@@ -354,11 +369,18 @@ class ClientPool:
         self._http_client = http_client
         self._clients: dict[tuple[Endpoint, str | None], EndpointClient] = {}
 
-    def client(self, endpoint: Endpoint, key: str | None, key_variable: str) -> EndpointClient:
+    def client(
+        self, endpoint: Endpoint, key: str | None, key_variable: str, key_header: str | None = None
+    ) -> EndpointClient:
         """The client for an endpoint and key, made but not opened."""
         if (endpoint, key) not in self._clients:
             self._clients[endpoint, key] = EndpointClient(
-                endpoint, key, key_variable, pool_size=self._pool_size, http_client=self._http_client
+                endpoint,
+                key,
+                key_variable,
+                pool_size=self._pool_size,
+                http_client=self._http_client,
+                key_header=key_header,
             )
         return self._clients[endpoint, key]
 

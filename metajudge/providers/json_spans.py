@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"```(?:json|JSON)?\s*")
-_THOUGHT = re.compile(r"\A<think>.*?</think>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +15,8 @@ class TextSpan:
 
 
 def body_span(text: str) -> TextSpan:
-    """The span of the answer itself: without white space, a leading ``<think>`` block and a code fence around it."""
+    """The span of the answer itself: without white space and a code fence around it."""
     span = _stripped(text, 0, len(text))
-    if thought := _THOUGHT.match(text[span.start : span.end]):
-        span = _stripped(text, span.start + thought.end(), span.end)
     return _unfenced(text, span) or span
 
 

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
-from metajudge.errors import ConfigurationError, RateLimitedError
+from metajudge.errors import ConfigurationError, ModelTimeoutError, OverloadedError, ProviderError, RateLimitedError
 from metajudge.providers.limit_book import Ask, Bucket
-from metajudge.providers.model import Endpoint, Model, ModelRequest
+from metajudge.providers.model import Endpoint, Model, ModelRequest, is_local
 from metajudge.providers.shared_limits import LimitKeeper, SharedPlaces
 from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.providers.wrapper import ModelWrapper
@@ -16,27 +16,40 @@ from metajudge.types import Reply
 
 _WINDOW = 20
 _TOO_MANY = 8
+_TIMEOUT_COUNTS = 4
+"""A time-out shows more than a refusal: two of them halve the slots."""
+_SLOWER = 2.0
+"""By how much answers may get slower while slots are added."""
+DEFAULT_CONCURRENCY = 64
+FIRST_LOCAL = 4
+"""Slots that a server on this machine begins with, where no number was given."""
 
 
 class AdaptiveSlots:
-    """A first come, first served semaphore whose size follows the provider's rate limit.
+    """A first come, first served semaphore whose size follows the server.
 
-    Where 8 of the last 20 answers were "rate limited", the number of slots is halved; each other answer adds
-    one divided by their number (additive increase, multiplicative decrease, as in TCP's congestion control).
-    Single refusals among good answers change nothing. Only answers to calls that started after the last
-    halving count towards the next.
+    Refusals ("rate limited", "overloaded") and time-outs halve it: 8 refusals or 2 time-outs of the last 20 ends. Each
+    other answer adds one divided by the number of slots (additive increase, multiplicative decrease, as in TCP's
+    congestion control). Single refusals among good answers change nothing. Only ends of calls that started after the
+    last halving count towards the next. Where it begins with fewer than it may have, each answer adds one, until
+    answers take twice as long as the first ones did: more at once would only wait in the server. Answers that take
+    more than half of the time allowed halve it, too.
 
     Args:
         most: the number of slots while nothing is refused.
+        first: how many there are in the beginning; None for all.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, first: int | None = None) -> None:
         self._most = most
-        self._allowed = float(most)
+        self._allowed = float(most if first is None else min(first, most))
+        self._starting = self._follows = self._allowed < most
         self._taken = 0
         self._turn, self._freed = asyncio.Lock(), asyncio.Event()
-        self._recent: deque[bool] = deque(maxlen=_WINDOW)
+        self._recent: deque[int] = deque(maxlen=_WINDOW)
         self._era = 0
+        self._fastest: float | None = None
+        self._usual: float | None = None
 
     @property
     def allowed(self) -> int:
@@ -56,22 +69,53 @@ class AdaptiveSlots:
             self._taken += 1
             return self._era
 
-    def release(self, mark: int, limited: bool | None) -> None:
+    def release(
+        self, mark: int, error: BaseException | None, latency_s: float | None = None, timeout_s: float | None = None
+    ) -> None:
         """Gives a slot back.
 
         Args:
-            limited: whether the provider answered that it is asked too much; None without an answer.
+            error: how the call ended; None for an answer.
+            latency_s: how long the answer took.
+            timeout_s: how long it was allowed to take.
         """
         self._taken -= 1
         self._freed.set()
-        if limited is False:
-            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        if limited is not None and mark == self._era:
-            self._recent.append(limited)
-            if limited and sum(self._recent) >= _TOO_MANY:
+        pressed = _pressure(error)
+        if pressed is None:
+            return
+        if not pressed:
+            slow = latency_s is not None and self._slow(latency_s)
+            late = slow and bool(latency_s and timeout_s and latency_s > timeout_s / 2)
+            pressed = _TOO_MANY if late else 0
+            self._starting = self._starting and not slow
+            if not pressed and not (slow and self._follows):
+                self._allowed = min(self._most, self._allowed + (1.0 if self._starting else 1 / self._allowed))
+        else:
+            self._starting = False
+        if mark == self._era:
+            self._recent.append(pressed)
+            if pressed and sum(self._recent) >= _TOO_MANY:
                 self._allowed = max(1.0, self._allowed / 2)
                 self._recent.clear()
                 self._era += 1
+
+    def _slow(self, latency_s: float) -> bool:
+        """Whether answers take much longer than they did with fewer calls at once."""
+        self._usual = latency_s if self._usual is None else 0.7 * self._usual + 0.3 * latency_s
+        self._fastest = min(self._fastest or latency_s, latency_s)
+        return self._usual > _SLOWER * self._fastest + 0.05
+
+
+def _pressure(error: BaseException | None) -> int | None:
+    """How much an end shows that a server is asked too much; None where it shows nothing."""
+    if error is None:
+        return 0
+    if isinstance(error, ModelTimeoutError):
+        return _TIMEOUT_COUNTS
+    if isinstance(error, RateLimitedError):
+        return int(error.retryable)
+    return 1 if isinstance(error, OverloadedError) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +127,14 @@ class LimitSettings:
         per_endpoint: calls in flight at one endpoint, None for no other bound than ``concurrency``.
         requests_per_minute: calls started at one endpoint, None for no bound.
         tokens_per_minute: tokens of input and output at one endpoint, None for no bound.
+        given: whether somebody chose ``concurrency``; else a server on this machine begins with few calls.
     """
 
     concurrency: int = 64
     per_endpoint: int | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    given: bool = True
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "per_endpoint", "requests_per_minute", "tokens_per_minute"):
@@ -135,7 +181,8 @@ class _EndpointLimits:
 
     def __init__(self, endpoint: Endpoint, settings: LimitSettings, together: int, places: SharedPlaces | None) -> None:
         per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self.slots = AdaptiveSlots(settings.per_endpoint or settings.concurrency)
+        first = None if settings.given or settings.per_endpoint or not is_local(endpoint.base_url) else FIRST_LOCAL
+        self.slots = AdaptiveSlots(settings.per_endpoint or settings.concurrency, first)
         self.requests = None if per_minute[0] is None else Rate(per_minute[0])
         self.tokens = None if per_minute[1] is None else Rate(per_minute[1])
         self.places = places
@@ -194,20 +241,21 @@ class LimitedModel(ModelWrapper):
 
     async def complete(self, request: ModelRequest) -> Reply:
         here = self._here
-        mark = await here.slots.acquire()
-        limited: bool | None = None
+        mark, begun = await here.slots.acquire(), time.monotonic()
+        ended: BaseException | None = asyncio.CancelledError()
+        latency_s: float | None = None
         try:
             if here.places is not None:
                 reply = await self._together(request, here.places, here.ask)
             else:
                 reply = await self._alone(request)
-            limited = False
+            ended, latency_s = None, reply.latency_s or time.monotonic() - begun
             return reply
-        except RateLimitedError as error:
-            limited = error.retryable
+        except ProviderError as error:
+            ended = error
             raise
         finally:
-            here.slots.release(mark, limited)
+            here.slots.release(mark, ended, latency_s, request.parameters.timeout_s)
 
     async def _alone(self, request: ModelRequest) -> Reply:
         requests, tokens = self._here.requests, self._here.tokens

@@ -60,6 +60,7 @@ class MeteredModel(ModelWrapper):
         find_price: finds the price before the first request is sent; None is for an unknown one.
         prepare: called before the first request is sent and timed, to open connections.
         batched: whether a request that is given up here is still under way in a batch, and no failure.
+        trusts_stated: whether a cost that the provider states goes before the price list.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class MeteredModel(ModelWrapper):
         run_id: str | None = None,
         notices: Notices | None = None,
         batched: bool = False,
+        trusts_stated: bool = False,
     ) -> None:
         super().__init__(inner)
         self._meters = meters
@@ -84,6 +86,7 @@ class MeteredModel(ModelWrapper):
         self._run_id = run_id
         self._notices = notices or Notices()
         self._batched = batched
+        self._trusts_stated = trusts_stated
         self._where = str(inner.endpoint)
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -97,7 +100,10 @@ class MeteredModel(ModelWrapper):
         try:
             reply = await self._inner.complete(request)
         except ProviderError as error:
-            error.cost_usd = 0.0 if error.usage is None else self._cost(None, error.usage)
+            if error.usage is not None:
+                error.cost_usd = self._cost(None, error.usage)
+            else:
+                error.cost_usd = None if error.maybe_billed else 0.0
             self._failed(request, started_at, start, error)
             raise
         except asyncio.CancelledError:
@@ -128,7 +134,7 @@ class MeteredModel(ModelWrapper):
         return reply
 
     def _cost(self, stated: float | None, usage: Usage | None) -> float | None:
-        if stated is not None and self._price is None:
+        if stated is not None and (self._price is None or self._trusts_stated):
             return stated
         if usage is None:
             self._notices.say(
@@ -148,11 +154,11 @@ class MeteredModel(ModelWrapper):
         kind = FailureKind.INTERRUPTED if error is None else error.kind
         sent = error is None or error.sent
         usage = None if error is None else error.usage
-        cost_usd = None if error is None or usage is None else error.cost_usd
+        cost_usd = None if error is None else error.cost_usd
         for meter in self._meters:
             meter.sent += sent
             meter.failures[kind] += 1
-            if usage is not None:
+            if usage is not None or (sent and cost_usd is None):
                 meter.add(usage, cost_usd)
         if sent:
             self._record(

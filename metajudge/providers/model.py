@@ -1,8 +1,10 @@
 """The one protocol every model, wrapper and test double speaks."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit
 
 from metajudge.types import CallRecord, Reply, digest
 
@@ -40,6 +42,17 @@ class Parameters:
     effort: Effort | None = None
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 120.0
+    extra_body: str = ""
+
+    def __repr__(self) -> str:
+        """As stored digests of panels have it: without what is not set of later versions."""
+        names = [one.name for one in fields(self) if one.name != "extra_body" or self.extra_body]
+        return f"Parameters({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """What is sent besides, as given: ``extra_body`` is its JSON."""
+        return json.loads(self.extra_body) if self.extra_body else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,10 @@ class ModelRequest:
             "system": self.system,
             "messages": [[m.role, m.text] for m in self.messages],
             "schema": None if self.schema is None else self.schema.digest,
-            "parameters": [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers],
+            "parameters": [
+                *(p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers),
+                *([p.extra_body] if p.extra_body else ()),
+            ],
         }
 
 
@@ -82,6 +98,12 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"{self.protocol}@{self.base_url}"
+
+
+def is_local(base_url: str) -> bool:
+    """Whether an address is this very machine's (loopback)."""
+    host = urlsplit(base_url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 class Model(Protocol):

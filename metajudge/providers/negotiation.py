@@ -1,22 +1,21 @@
-"""Finding out, once per model and endpoint, what a server accepts: structured output and parameters.
+"""Finding out, once per model and endpoint, what a server accepts: structured output, parameters, roles, streams.
 
-Servers that speak a provider's protocol differ in what they support, and say so with status 400 or
-422. Each such answer makes the next request plainer: JSON Schema, then a JSON object, then plain text
-with the schema in the prompt; a parameter the server names as unsupported is dropped, loudly.
+Servers that speak a provider's protocol differ in what they support. A rejection whose words are known makes the next
+request plainer by what they name. Any other rejection of a first request is answered by the plainest form of the same
+request: if that is accepted, what was left out comes back piece by piece, and the server's answers decide, not its
+words; if it is rejected, too, the request itself is at fault.
 """
 
-import asyncio
-import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
-from metajudge.errors import BadRequestError, ProviderError
+from metajudge.errors import BadRequestError, ContextTooLongError, NotFoundError, ProviderError, ServerError
+from metajudge.providers.http_errors import says
 from metajudge.providers.model import OutputSchema
 from metajudge.providers.notices import Notices, not_sent
-from metajudge.providers.wrapper import unsent
 from metajudge.types import json_bytes
 
 
@@ -30,11 +29,24 @@ class OutputMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What is asked of one server: the output mode, the name of the length limit, what must be left out."""
+    """What is asked of one server.
+
+    Attributes:
+        max_tokens_name: the name of the limit of output tokens.
+        dropped: settings that are not sent; ``system`` puts the system prompt before the first message.
+        stream: whether answers come as streams.
+        limit: no more output tokens are asked for; None for no bound of the server's.
+        string_enums: whether enumerations have strings alone.
+        bare: whether the address has no version (``/v1``) in it.
+    """
 
     mode: OutputMode = OutputMode.JSON_SCHEMA
     max_tokens_name: str = "max_tokens"
     dropped: frozenset[str] = frozenset()
+    stream: bool = False
+    limit: int | None = None
+    string_enums: bool = False
+    bare: bool = False
 
 
 class RenegotiatedError(BadRequestError):
@@ -43,18 +55,16 @@ class RenegotiatedError(BadRequestError):
     retryable = True
 
 
-_UNSUPPORTED = re.compile(
-    r"unsupported|support|unrecognized|unknown|unexpected|unavailable|not available|extra (inputs|fields|param)|"
-    r"extra_forbidden|not permitted|no such|not allowed|not implemented",
+SYSTEM: Final = "system"
+_DROPPABLE: Final = ("temperature", "top_p", "seed", "reasoning_effort", "effort")
+_LEAST_ROOM: Final = 256
+"""Output tokens below which a limit is not lowered: the input is too long."""
+_CONTEXT: Final = re.compile(r"(?:context|max_model_len|n_ctx|maximum)\D{0,60}?(\d{3,8})", re.IGNORECASE)
+_INPUT: Final = re.compile(
+    r"(\d{1,8}) (?:tokens? )?(?:in|from|of) (?:the |your )?(?:messages|prompt|input)|"
+    r"(?:prompt|input)\D{0,40}?(\d{1,8}) (?:input |prompt )?tokens",
     re.IGNORECASE,
 )
-_FORMAT = re.compile(
-    r"response_format|json_schema|json_object|json mode|structured.?outputs?|output_config|output_format|"
-    r"guided decoding|grammar",
-    re.IGNORECASE,
-)
-_OWN_SCHEMA = re.compile(r"invalid schema", re.IGNORECASE)
-_DROPPABLE = ("temperature", "top_p", "seed", "reasoning_effort", "effort")
 
 
 class Negotiation:
@@ -63,86 +73,166 @@ class Negotiation:
     Args:
         dialect: what to try first.
         modes: the output modes of this protocol, best first.
-        grace_s: how long concurrent first calls wait for the first one to be rejected. A rejection
-            needs a round trip and no generation; a server that needs longer is not waited for.
+        versioned: whether the address ends with a version, which a server may not have.
     """
 
     def __init__(
-        self, model: str, dialect: Dialect, modes: tuple[OutputMode, ...], notices: Notices, grace_s: float
+        self, model: str, dialect: Dialect, modes: tuple[OutputMode, ...], notices: Notices, *, versioned: bool = False
     ) -> None:
         self.dialect = dialect
         self._model = model
         self._modes = modes
         self._notices = notices
-        self._grace_s = grace_s
         self._settled = False
-        self._probe: asyncio.Event | None = None
-        self._failure: ProviderError | None = None
         self._renamed = False
+        self._versioned = versioned
+        self._full: Dialect | None = None
+        """What is tried to come back to, while the plainest form is in use."""
+        self._returning: list[Dialect] = []
+        self._trial: Dialect | None = None
 
-    async def begin(self) -> Dialect:
-        """The dialect for the next structured call; waits briefly while another call finds it out.
-
-        Raises:
-            ProviderError: the call waited for failed as this one would (see :meth:`fail_waiting`); it is not sent.
-        """
-        if not self._settled:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._grace_s):
-                    while self._probe is not None and not self._settled:
-                        await self._probe.wait()
-                        if self._failure is not None:
-                            why = "not sent, because another call failed at the same time and this one would too"
-                            raise unsent(self._failure, f"{why}: {self._failure}")
-            if self._probe is None and not self._settled:
-                self._probe, self._failure = asyncio.Event(), None
+    def begin(self) -> Dialect:
+        """The dialect for the next call; one call at a time tries whether a feature left out can come back."""
+        if self._returning and self._trial is None:
+            self._trial = self._with(self._returning[0])
+            return self._trial
         return self.dialect
 
-    def fail_waiting(self, error: ProviderError) -> None:
-        """Every call would fail as this one did: those that wait for it fail without being sent."""
-        self._failure = error
-
-    def end(self, accepted: bool) -> None:
-        """Tells how a structured call ended: an accepted one settles the dialect."""
-        self._settled = self._settled or accepted
-        if self._probe is not None:
-            self._probe.set()
-            self._probe = None
+    def accepted(self, used: Dialect, *, structured: bool) -> None:
+        """Tells that a request in a dialect was answered."""
+        if self._full is not None and used == self.dialect and not self._returning:
+            self._returning = self._steps(self._full, used)
+            self._full = None
+        elif used == self._trial:
+            self.dialect, self._trial = used, None
+            # With one mode accepted the plainer ones need no trial.
+            better = [one for one in self._returning[1:] if one.mode is self._modes[-1]]
+            self._returning = better if used.mode is not self._modes[-1] else self._returning[1:]
+            self._tell_returned()
+        if structured:
+            self._settled = True
 
     def rejected(self, used: Dialect, body: Mapping[str, Any], error: ProviderError) -> RenegotiatedError | None:
-        """Makes the dialect plainer where a rejection says which feature is missing.
+        """Makes the dialect plainer after a rejection.
 
         Returns:
             The error that asks for another attempt, None where the rejection has another reason.
         """
-        if used == self.dialect:
-            plainer = self._plainer(used, body, str(error))
+        if used == self._trial:
+            self._trial = None
+            self._returning = self._returning[1:]
+            self._tell_returned()
+        elif used == self.dialect:
+            plainer = self._plainer(used, body, error)
             if plainer is None:
                 return None
-            self.dialect = plainer
-            self._settled = False
+            self.dialect, self._settled = plainer, False
         return RenegotiatedError(f"{error} (asking again in a plainer form)", status=error.status)
 
-    def _plainer(self, used: Dialect, body: Mapping[str, Any], message: str) -> Dialect | None:
-        unsupported = _UNSUPPORTED.search(message) is not None
-        if unsupported and "max_completion_tokens" in message and not self._renamed:
+    def _plainer(self, used: Dialect, body: Mapping[str, Any], error: ProviderError) -> Dialect | None:
+        words = error.words or str(error)
+        if isinstance(error, ContextTooLongError):
+            return self._with_less_room(used, body, words)
+        if (named := self._by_words(used, body, words, error)) is not None:
+            return named
+        if self._full is not None:  # the plainest form was rejected, too: the request is at fault
+            self.dialect, self._full = self._full, None
+            return None
+        plainest = self._plainest(used, body)
+        if self._settled or plainest == used or not _asks_of_form(error):
+            return None
+        self._full = used
+        return plainest
+
+    def _by_words(self, used: Dialect, body: Mapping[str, Any], words: str, error: ProviderError) -> Dialect | None:
+        format_named = says("format", words) and not says("own_schema", words) and used.mode is not self._modes[-1]
+        no_path = isinstance(error, NotFoundError) and error.status in (None, 404, 405) and not format_named
+        if no_path and self._versioned and not self._settled:
+            if used.bare:
+                self.dialect, self._versioned = replace(used, bare=False), False
+                return None
+            return replace(used, bare=True)
+        if isinstance(error, NotFoundError | ServerError) and not format_named:
+            return None
+        if not self._renamed and says("limit_name", words) and used.max_tokens_name in body:
             self._renamed = True
             other = "max_tokens" if used.max_tokens_name == "max_completion_tokens" else "max_completion_tokens"
             return replace(used, max_tokens_name=other)
         for name in _DROPPABLE:
+            spelled = name.replace("_", "[_ ]?")
             sent = name in body or name in body.get("output_config", ())
-            if unsupported and sent and re.search(rf"\b{name}\b", message):
+            if sent and re.search(rf"(?<![a-z]){spelled}(?![a-z])", words, re.IGNORECASE):
                 self.drop(name, "the server does not support it")
                 return replace(used, dropped=used.dropped | {name})
-        if _FORMAT.search(message) and not _OWN_SCHEMA.search(message) and used.mode is not self._modes[-1]:
+        if says("stream", words) and not used.stream:
+            return replace(used, stream=True)
+        if says("string_enum", words) and not used.string_enums and used.mode is OutputMode.JSON_SCHEMA:
+            return replace(used, string_enums=True)
+        if says("system", words) and SYSTEM not in used.dropped and not format_named:
+            self._notices.say(f"{self._model}: the server takes no system prompt; it stands before the first message")
+            return replace(used, dropped=used.dropped | {SYSTEM})
+        if format_named:
             mode = self._modes[self._modes.index(used.mode) + 1]
             self._notices.say(f"{self._model}: the server does not support {used.mode} output; using {mode} instead")
             return replace(used, mode=mode)
         return None
 
+    def _with_less_room(self, used: Dialect, body: Mapping[str, Any], words: str) -> Dialect | None:
+        """A lower limit of output tokens, where input and limit together exceed the context."""
+        limit = body.get(used.max_tokens_name)
+        if not isinstance(limit, int) or not says("room", words):
+            return None
+        context, given = _CONTEXT.search(words), _INPUT.search(words)
+        lower = limit // 2
+        if context and given:
+            lower = min(limit - 1, int(context[1]) - int(given[1] or given[2]) - 32)
+        if lower < _LEAST_ROOM:
+            return None
+        self._notices.say(
+            f"{self._model}: the server's context is small: at most {lower:,} output tokens are asked for"
+        )
+        return replace(used, limit=lower)
+
+    def _plainest(self, used: Dialect, body: Mapping[str, Any]) -> Dialect:
+        optional = {name for name in _DROPPABLE if name in body or name in body.get("output_config", ())}
+        return replace(used, mode=self._modes[-1], dropped=used.dropped | optional | {SYSTEM})
+
+    def _steps(self, full: Dialect, plain: Dialect) -> list[Dialect]:
+        """What can come back, each alone: the system prompt, each setting, the output modes from the best one on."""
+        left_out = sorted(plain.dropped - full.dropped, key=lambda name: name != SYSTEM)
+        steps = [replace(plain, dropped=plain.dropped - {name}) for name in left_out]
+        modes = self._modes[self._modes.index(full.mode) : -1]
+        return steps + [replace(plain, mode=mode) for mode in modes]
+
+    def _with(self, step: Dialect) -> Dialect:
+        """The dialect in use with what a step brings back."""
+        now = self.dialect
+        if step.mode is not self._modes[-1]:
+            return replace(now, mode=step.mode)
+        return replace(now, dropped=now.dropped & step.dropped)
+
+    def _tell_returned(self) -> None:
+        if self._returning:
+            return
+        for name in sorted(self.dialect.dropped - {SYSTEM}):
+            self.drop(name, "the server does not accept it")
+        if self.dialect.mode is self._modes[-1]:
+            self._notices.say(f"{self._model}: the server enforces no output format; the prompt asks for it")
+
+    def answered_by(self, model: str) -> None:
+        """Says, once, that another model than the one asked for answered; a dated or prefixed name is the same one."""
+        asked, answered = (name.lower().rpartition("/")[2].partition(":")[0] for name in (self._model, model))
+        if asked not in answered and answered not in asked:
+            self._notices.say(f"{self._model}: another model answered: {model}")
+
     def drop(self, name: str, reason: str) -> None:
         """Says, once per model, that a parameter is not sent."""
         self._notices.say(not_sent(self._model, name, reason))
+
+
+def _asks_of_form(error: ProviderError) -> bool:
+    """Whether an error may be about the form of a request."""
+    return isinstance(error, BadRequestError) and not error.retryable
 
 
 def schema_instruction(schema: OutputSchema) -> str:

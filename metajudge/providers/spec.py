@@ -1,13 +1,18 @@
 """Which model an agent asks: ``[NAME=]PROVIDER:MODEL[@BASE_URL]``, and the providers known by name."""
 
+import os
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Literal
-from urllib.parse import urlsplit
+from functools import cache
+from importlib import resources
+from typing import Final, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from metajudge.errors import ConfigurationError
-from metajudge.providers.model import Endpoint
+from metajudge.providers.model import Endpoint, is_local
 
 Protocol = Literal["openai", "anthropic"]
 
@@ -15,45 +20,77 @@ _FORM = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _VERSION_SEGMENT = re.compile(r"/v\d[a-z0-9]*(?=/|$)")
 _PASTED_PATH = re.compile(r"/(chat/completions|completions|messages)$")
+_SECRET = re.compile(r"key|token|secret|password|sig(nature)?$", re.IGNORECASE)
 _USERINFO = re.compile(r"//[^/]*@")
 _URL_WITHOUT_SCHEME = re.compile(r"@(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider known by name.
+    """A provider known by name: its file in ``profiles``.
 
     Attributes:
-        protocol: what is spoken there: OpenAI chat completions or Anthropic messages.
-        base_url: where, unless the agent names another URL.
+        title: what people call it.
+        base_url: where, unless the agent or the environment names another URL; ``{NAME}`` is a variable of it.
         key_variable: the environment variable with the key.
+        model: one of its models, for examples.
+        protocol: what is spoken there: OpenAI chat completions or Anthropic messages.
+        base_url_variables: environment variables that name another URL, the first one set wins.
+        base_path: put behind a URL from the environment that has no path.
+        key_header: the header with the key, where it is not the protocol's own.
         key_required: False for servers that usually run without one.
         price_id: the provider's id in the genai-prices data, None where prices make no sense.
+        max_tokens_name: how the limit of output tokens is called there.
+        slots: calls in flight where nothing is chosen; None for the run's.
+        tested: what the profile was tested against; empty for nothing but the protocol.
     """
 
-    protocol: Protocol
+    title: str
     base_url: str
     key_variable: str
+    model: str
+    protocol: Protocol = "openai"
+    base_url_variables: tuple[str, ...] = ()
+    base_path: str = ""
+    key_header: str | None = None
     key_required: bool = True
     price_id: str | None = None
+    max_tokens_name: str = "max_tokens"
+    slots: int | None = None
+    tested: str = ""
+
+    def url(self, environ: Mapping[str, str]) -> str:
+        """Its base URL in an environment.
+
+        Raises:
+            ConfigurationError: a variable that the URL needs is not set, or names no URL.
+        """
+        for variable in self.base_url_variables:
+            if given := environ.get(variable, "").strip():
+                check_base_url(given, variable)
+                bare = not urlsplit(given).path.strip("/")
+                return canonical_base_url(self.protocol, given.rstrip("/") + self.base_path if bare else given)
+        needed = re.findall(r"\{(\w+)\}", self.base_url)
+        if missing := [name for name in needed if not environ.get(name, "").strip()]:
+            raise ConfigurationError(
+                f"{self.title}: its address needs {', '.join(missing)}: set that in the environment, or write the "
+                "whole address behind the model: PROVIDER:MODEL@https://..."
+            )
+        values = {name: environ[name].strip().removeprefix("https://").rstrip("/") for name in needed}
+        return self.base_url.format(**values)
 
 
-PROVIDERS: dict[str, Provider] = {
-    "openai": Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", price_id="openai"),
-    "anthropic": Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", price_id="anthropic"),
-    "openrouter": Provider("openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", price_id="openrouter"),
-    "groq": Provider("openai", "https://api.groq.com/openai/v1", "GROQ_API_KEY", price_id="groq"),
-    "together": Provider("openai", "https://api.together.xyz/v1", "TOGETHER_API_KEY", price_id="together"),
-    "mistral": Provider("openai", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", price_id="mistral"),
-    "deepseek": Provider("openai", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", price_id="deepseek"),
-    "gemini": Provider(
-        "openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", price_id="google"
-    ),
-    "ollama": Provider("openai", "http://localhost:11434/v1", "OLLAMA_API_KEY", key_required=False),
-    "vllm": Provider("openai", "http://localhost:8000/v1", "VLLM_API_KEY", key_required=False),
-    "lmstudio": Provider("openai", "http://localhost:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
-}
-"""The built-in providers; any other server is one of these protocols at another base URL."""
+@cache
+def _profiles() -> dict[str, Provider]:
+    files = sorted((resources.files("metajudge.providers") / "profiles").iterdir(), key=lambda file: file.name)
+    found = {file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8")) for file in files}
+    for given in found.values():
+        given["base_url_variables"] = tuple(given.get("base_url_variables", ()))
+    return {name: Provider(**given) for name, given in found.items()}
+
+
+PROVIDERS: Final = _profiles()
+"""The built-in providers by name; any other server is one of these protocols at another base URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +111,20 @@ class AgentSpec:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Protocol and canonical base URL: with ``/v1`` for OpenAI's protocol, without for Anthropic's."""
+        """Protocol and base URL: as given, else by the environment, else the provider's own.
+
+        Raises:
+            ConfigurationError: see :meth:`Provider.url`.
+        """
         provider = PROVIDERS[self.provider]
-        return Endpoint(provider.protocol, canonical_base_url(provider.protocol, self.base_url or provider.base_url))
+        if self.base_url is None:
+            return Endpoint(provider.protocol, provider.url(os.environ))
+        return Endpoint(provider.protocol, canonical_base_url(provider.protocol, self.base_url))
 
     @property
     def is_local(self) -> bool:
         """Whether the model is asked on this very machine (loopback), where a key is optional."""
-        host = urlsplit(self.endpoint.base_url).hostname or ""
-        return host in {"localhost", "::1"} or host.startswith("127.")
+        return is_local(self.endpoint.base_url)
 
     def __str__(self) -> str:
         where = f"@{self.base_url}" if self.base_url else ""
@@ -138,13 +180,16 @@ def check_provider(name: str, where: str) -> None:
 def canonical_base_url(protocol: Protocol, base_url: str) -> str:
     """The base URL as the protocol's SDK wants it.
 
-    OpenAI's wants the version in the path (``/v1`` is added where no segment looks like a version),
-    Anthropic's does not (a trailing ``/v1`` is removed).
+    OpenAI's wants the version in the path (``/v1`` is added where no segment looks like a version, and the address
+    of the call itself was not pasted), Anthropic's does not (a trailing ``/v1`` is removed). A query stays.
     """
+    base_url, question, query = base_url.partition("?")
     url = _PASTED_PATH.sub("", base_url.rstrip("/"))
     if protocol == "anthropic":
-        return url.removesuffix("/v1").rstrip("/")
-    return url if _VERSION_SEGMENT.search(urlsplit(url).path) else f"{url}/v1"
+        url = url.removesuffix("/v1").rstrip("/")
+    elif url == base_url.rstrip("/") and not _VERSION_SEGMENT.search(urlsplit(url).path):
+        url = f"{url}/v1"
+    return url + question + query
 
 
 def _split_url(rest: str, where: str) -> tuple[str, str | None]:
@@ -163,7 +208,8 @@ def check_base_url(base_url: str, where: str) -> None:
     """Refuses a base URL that cannot be one.
 
     Raises:
-        ConfigurationError: another scheme than http(s), no host, a bad port, a user or password, a query.
+        ConfigurationError: another scheme than http(s), no host, a bad port, a user or password, a fragment, or a
+            secret in the query.
     """
     base_url = _USERINFO.sub("//***@", base_url)
     try:
@@ -178,5 +224,10 @@ def check_base_url(base_url: str, where: str) -> None:
             f"{where}: the base URL contains a user or password, which would be recorded; "
             "give the key in the environment or the settings file instead"
         )
-    if parts.query or parts.fragment:
-        raise ConfigurationError(f"{where}: {base_url!r} has a query or fragment; a base URL ends with its path")
+    if parts.fragment:
+        raise ConfigurationError(f"{where}: {base_url!r} has a fragment; a base URL ends with its path or its query")
+    if secret := [name for name, _ in parse_qsl(parts.query) if _SECRET.search(name)]:
+        raise ConfigurationError(
+            f"{where}: the query of the base URL contains {', '.join(secret)}, which would be recorded; give the key "
+            "in the environment or the settings file instead"
+        )

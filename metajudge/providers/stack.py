@@ -16,6 +16,8 @@ from metajudge.providers.prices import Price, find_batch_price, find_price
 from metajudge.providers.retry import RetryingModel, RetryPolicy
 from metajudge.providers.shared_limits import LimitKeeper
 from metajudge.providers.spec import PROVIDERS, AgentSpec
+from metajudge.providers.standing import GRACE_S, Standing
+from metajudge.providers.thoughts import split_thoughts
 from metajudge.providers.tracing import TracedModel
 from metajudge.providers.usage_estimate import UsageEstimate
 
@@ -33,12 +35,13 @@ from metajudge.providers.model import ModelRequest
 from metajudge.providers.wrapper import CallAttempt, ModelWrapper
 from metajudge.types import Reply
 
-_GRACE_S = 0.25
 _LOCAL_GRACE_S = 0.01
 
 
 class CachedModel(ModelWrapper):
-    """Looks a request up by its key before it is sent.
+    """Looks a request up by its key before it is sent, and takes what the model thought out of the reply.
+
+    Replies are stored as they came.
 
     A request identical to one in flight waits for that one's outcome; its reply counts as cached, its error
     as not sent. A ``fresh`` request neither looks up nor joins.
@@ -53,6 +56,11 @@ class CachedModel(ModelWrapper):
         self._flights: dict[str, asyncio.Future[Reply | None]] = {}
 
     async def complete(self, request: ModelRequest) -> Reply:
+        reply = await self._found(request)
+        split = split_thoughts(reply.text)
+        return replace(reply, text=split.answer) if split.thought else reply
+
+    async def _found(self, request: ModelRequest) -> Reply:
         call = CallAttempt.of(self._inner, request)
         if call.fresh:
             return await self._inner.complete(call)
@@ -126,6 +134,7 @@ class Resources:
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
     _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
+    _standings: dict[tuple[Endpoint, str, str | None], Standing] = field(default_factory=dict, repr=False)
 
     @cached_property
     def shared_limits(self) -> Limits:
@@ -148,10 +157,20 @@ class Resources:
         """What is known about a model at an endpoint, shared by the agents that use it."""
         key = (spec.endpoint, spec.model)
         if key not in self._negotiations:
-            grace_s = _LOCAL_GRACE_S if spec.is_local else _GRACE_S
-            protocol = protocol_of(spec.endpoint)
-            self._negotiations[key] = protocol.negotiation(spec.model, spec.endpoint, self.notices, grace_s)
+            own = spec.provider != "openai" or "//api.openai.com/" in spec.endpoint.base_url
+            name = PROVIDERS[spec.provider].max_tokens_name if own else "max_tokens"
+            self._negotiations[key] = protocol_of(spec.endpoint).negotiation(
+                spec.model, spec.endpoint, name, self.notices
+            )
         return self._negotiations[key]
+
+    def standing(self, spec: AgentSpec) -> Standing:
+        """What the calls so far tell about a model at an endpoint with a key, shared by the agents that use it."""
+        key = (spec.endpoint, spec.model, self.key_for(spec))
+        if key not in self._standings:
+            grace_s = _LOCAL_GRACE_S if spec.is_local else GRACE_S
+            self._standings[key] = Standing(self.retry.hold_off_s, grace_s)
+        return self._standings[key]
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far; ``unknown`` where it was not asked."""
@@ -190,7 +209,18 @@ def build_model(
     _, adapter, estimate = adapter_of(spec, resources)
     prices = partial(find_price, spec) if price is None else lambda: price
     batched = None if resources.batches is None else partial(_batched, spec, resources, price, meter)
-    return _wrapped(adapter(None), resources, prices, estimate, meter, resources.clients.open, batched)
+    standing = resources.standing(spec)
+    return _wrapped(
+        adapter(None),
+        resources,
+        prices,
+        estimate,
+        meter,
+        resources.clients.open,
+        batched,
+        standing,
+        own_price=price is not None,
+    )
 
 
 def wrap_model(
@@ -218,15 +248,19 @@ def _wrapped(
     meter: Meter | None,
     prepare: Callable[[], None],
     batched: Callable[[Model], Model] | None = None,
+    standing: Standing | None = None,
+    *,
+    own_price: bool = False,
 ) -> Model:
-    model: Model = TracedModel(_metered(provider, resources, prices, meter, prepare))
+    trusts = standing is not None and not own_price
+    model: Model = TracedModel(_metered(provider, resources, prices, meter, prepare, trusts_stated=trusts))
     model = LimitedModel(model, resources.shared_limits, estimate)
     if batched is not None:
         model = batched(model)
     budget = resources.budget
     if budget:
         model = BudgetedModel(model, budget, None if budget.usd is None else prices(), estimate)
-    model = RetryingModel(model, resources.retry, rng=resources.rng)
+    model = RetryingModel(model, resources.retry, standing=standing, rng=resources.rng)
     return CachedModel(model, resources.cache)
 
 
@@ -238,6 +272,7 @@ def _metered(
     prepare: Callable[[], None],
     *,
     batched: bool = False,
+    trusts_stated: bool = False,
 ) -> MeteredModel:
     return MeteredModel(
         provider,
@@ -248,6 +283,7 @@ def _metered(
         run_id=resources.run_id,
         notices=resources.notices,
         batched=batched,
+        trusts_stated=trusts_stated,
     )
 
 
@@ -280,7 +316,8 @@ def adapter_of(
         resources.notices.say(
             f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
         )
-    client = resources.clients.client(endpoint, key, PROVIDERS[spec.provider].key_variable)
+    provider = PROVIDERS[spec.provider]
+    client = resources.clients.client(endpoint, key, provider.key_variable, provider.key_header)
     protocol, negotiation = protocol_of(endpoint), resources.negotiation(spec)
     estimate = UsageEstimate(max_tokens_for) if endpoint.protocol == "anthropic" else UsageEstimate()
     return client, lambda post: HttpModel(spec.model, client, negotiation, protocol, post), estimate

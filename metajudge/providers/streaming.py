@@ -7,7 +7,6 @@ stream is asked, or read, in one piece; its reply says so by having no time to t
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import orjson
@@ -16,6 +15,7 @@ from metajudge.errors import BadReplyError, BadRequestError, ConnectionFailedErr
 from metajudge.providers import anthropic_messages, openai_chat
 from metajudge.providers.client import Answer, EndpointClient
 from metajudge.providers.http_errors import Asked, error_from_response
+from metajudge.providers.http_model import ChatProtocol, ended, finish_of, tokens
 from metajudge.providers.model import Model, ModelRequest
 from metajudge.providers.negotiation import Negotiation, RenegotiatedError
 from metajudge.providers.prices import Price, find_price
@@ -45,7 +45,6 @@ class StreamingModel:
         self._negotiation = negotiation
         self._asked = client.asked(name)
         self._protocol = protocol_of(self.endpoint)
-        self._events = _AnthropicEvents if self.endpoint.protocol == "anthropic" else _OpenAIEvents
         self._streams = True
 
     async def complete(self, request: ModelRequest) -> Reply:
@@ -57,30 +56,55 @@ class StreamingModel:
         assert request.schema is None, "structured answers are not streamed"
         for name, reason in self._protocol.dropped(request):
             self._negotiation.drop(name, reason)
-        dialect = self._negotiation.dialect
-        body = self._protocol.body(self.name, request, dialect) | (
-            self._protocol.stream_options if self._streams else {}
-        )
-        read = partial(self._read, started=time.monotonic())
+        dialect = self._negotiation.begin()
+        body = self._protocol.body(self.name, request, dialect) | request.parameters.extra
         try:
-            return await self._client.post_streamed(
-                self._protocol.path, json_bytes(body), self._asked, request.parameters, read
-            )
+            reply = await streamed(self._client, self._protocol, body, self._asked, request, stream=self._streams)
         except BadRequestError as error:
-            if self._streams and "stream" in str(error).lower():
+            if self._streams and not dialect.stream and "stream" in (error.words or str(error)).lower():
                 self._streams = False
                 message = f"{error} (asking again for the whole answer at once)"
                 raise RenegotiatedError(message, status=error.status) from None
             raise (self._negotiation.rejected(dialect, body, error) or error) from None
+        self._negotiation.accepted(dialect, structured=False)
+        return reply
 
-    async def _read(self, response: Answer, *, started: float) -> Reply:
+
+async def streamed(
+    client: EndpointClient,
+    protocol: ChatProtocol,
+    body: dict[str, Any],
+    asked: Asked,
+    request: ModelRequest,
+    *,
+    structured: bool = False,
+    stream: bool = True,
+) -> Reply:
+    """Sends a request and reads its answer as it arrives.
+
+    Args:
+        structured: an object is asked for: an empty answer is none.
+        stream: False to ask for the whole answer at once.
+
+    Raises:
+        ProviderError: typed.
+    """
+    started = time.monotonic()
+
+    async def read(response: Answer) -> Reply:
         if "event-stream" not in response.headers.get("content-type", ""):
-            return self._protocol.read_reply(await response.read(), self._asked, allow_empty=True)
-        reader = self._events(self._asked)
-        async for event in _events(response, self._asked):
+            return protocol.read_reply(await response.read(), asked, allow_empty=not structured, structured=structured)
+        reader = (_AnthropicEvents if client.endpoint.protocol == "anthropic" else _OpenAIEvents)(asked)
+        async for event in _events(response, asked):
             if reader.take(event) and reader.first_token_s is None:
                 reader.first_token_s = time.monotonic() - started
-        return reader.reply()
+        reply = reader.reply()
+        if structured and not reply.text.strip() and reply.finish == "stop":
+            raise BadReplyError(f"{asked} streamed an empty message", status=200, usage=reply.usage)
+        return reply
+
+    whole = body | (protocol.stream_options if stream else {})
+    return await client.post_streamed(protocol.path, json_bytes(whole), asked, request.parameters, read)
 
 
 async def _lines(response: Answer) -> AsyncIterator[bytes]:
@@ -113,11 +137,8 @@ async def _events(response: Answer, asked: Asked) -> AsyncIterator[dict[str, Any
 
 def _streamed_error(event: dict[str, Any], asked: Asked) -> Exception:
     found = event["error"]
-    code = found.get("code") if isinstance(found, dict) else None
     kind = found.get("type") if isinstance(found, dict) else None
-    status = anthropic_messages.ERRORS.get(str(kind), 500)
-    if isinstance(code, int) and 400 <= code < 600:
-        status = code
+    status = openai_chat.code_of(found, anthropic_messages.ERRORS.get(str(kind), 500))
     return error_from_response(status, {}, orjson.dumps(event), asked)
 
 
@@ -131,13 +152,16 @@ class _Gathered:
     model: str | None = None
     usage: Usage | None = None
     first_token_s: float | None = None
+    reason: object = None
+    cost_usd: float | None = None
 
     def reply(self) -> Reply:
         """The whole answer. Raises ConnectionFailedError: the stream ended before the answer did."""
         if self.finish is None:
             raise ConnectionFailedError(f"{self.asked}: the stream ended before the answer was complete", status=200)
         text, model = "".join(self.parts), self.model or self.asked.model
-        return Reply(text, self.finish, model, self.usage, first_token_s=self.first_token_s)
+        found = Reply(text, self.finish, model, self.usage, self.cost_usd, first_token_s=self.first_token_s)
+        return ended(found, self.reason, self.asked)
 
     def _add(self, text: object) -> bool:
         if isinstance(text, str) and text:
@@ -154,15 +178,19 @@ class _OpenAIEvents(_Gathered):
         if isinstance(event.get("model"), str):
             self.model = event["model"]
         self.usage = openai_chat.read_usage(event.get("usage")) or self.usage
+        self.cost_usd = openai_chat.read_cost(event.get("usage")) or self.cost_usd
         choices = event.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return False
         choice = choices[0]
+        if choice.get("error"):
+            raise _streamed_error(choice, self.asked)
         found = choice.get("delta")
         delta: dict[str, Any] = found if isinstance(found, dict) else {}
         refusal = delta.get("refusal")
         if isinstance(choice.get("finish_reason"), str):
-            known = openai_chat.finish_of(choice["finish_reason"])
+            self.reason = choice["finish_reason"]
+            known = finish_of(self.reason)
             self.finish = "refusal" if self.finish == "refusal" else known
         if isinstance(refusal, str) and refusal:
             self.finish = "refusal"
@@ -183,9 +211,10 @@ class _AnthropicEvents(_Gathered):
         elif kind == "content_block_delta" and isinstance(event.get("delta"), dict):
             return self._add(event["delta"].get("text"))
         elif kind == "message_delta" and isinstance(event.get("delta"), dict):
-            self.finish = anthropic_messages.finish_of(event["delta"].get("stop_reason"))
-            output = (event.get("usage") or {}).get("output_tokens")
-            if self.usage is not None and isinstance(output, int):
+            self.reason = event["delta"].get("stop_reason")
+            self.finish = finish_of(self.reason)
+            output = tokens((event.get("usage") or {}).get("output_tokens"))
+            if self.usage is not None and output is not None:
                 known = self.usage
                 self.usage = Usage(known.input_tokens, known.cached_tokens, known.cache_write_tokens, output)
         return False

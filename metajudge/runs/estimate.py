@@ -1,6 +1,7 @@
 """What a run would take, without sending anything: calls, tokens, dollars."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -32,8 +33,20 @@ CRITERION_TOKENS = 120
 REASONING_TOKENS = 500
 """Assumed output for one comparison of two responses: an answer of the judge's own, and its reasons."""
 
-Prices = Mapping[str, Price | None]
-"""Agent -> what its model costs; None where that is unknown."""
+THOUGHT_TOKENS = 8_000
+"""Assumed output at most for what a reasoning model thinks before one answer: gpt-5-mini was measured at 7,233."""
+
+_REASONS = re.compile(
+    r"(^|/)(gpt-5|o[134](-|$)|gpt-oss|grok-(3-mini|4)|gemini-(2\.5|3)|magistral|qwq|kimi-k2-thinking|glm-4\.[56]|minimax-m)"
+    r"|reason|think|(^|[-/])r1\b|qwen3",
+    re.IGNORECASE,
+)
+
+
+class Prices(dict[str, Price | None]):
+    """Agent -> what its model costs, None where that is unknown; ``reasoning`` names those whose models think first."""
+
+    reasoning: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -42,6 +55,10 @@ class Estimate:
 
     Attributes:
         cost_usd: None where a price is unknown; ``unpriced`` names the agents.
+        reasoning: the agents whose models think before they answer, by their names or their effort.
+        most_calls: with one more call for each reply, to repair it or to give it more room; retries after errors of
+            the server come on top of that.
+        most_cost_usd: what those take, with :data:`THOUGHT_TOKENS` for each answer of a reasoning model.
     """
 
     judgments: int = 0
@@ -52,11 +69,15 @@ class Estimate:
     cost_usd: float | None = 0.0
     unpriced: list[str] = field(default_factory=list)
     by_agent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reasoning: list[str] = field(default_factory=list)
+    most_calls: int = 0
+    most_cost_usd: float | None = 0.0
 
     @classmethod
     def at(cls, prices: Prices) -> Self:
         """An empty estimate that names the agents without a known price."""
-        return cls(unpriced=sorted(name for name, price in prices.items() if price is None))
+        unpriced = sorted(name for name, price in prices.items() if price is None)
+        return cls(unpriced=unpriced, reasoning=sorted(prices.reasoning))
 
     def add(self, agent: str, prices: Prices, input_tokens: int, output_tokens: int) -> None:
         """Adds one call of an agent."""
@@ -68,9 +89,14 @@ class Estimate:
         mine["calls"] += 1
         mine["input_tokens"] += input_tokens
         mine["output_tokens"] += output_tokens
+        self.most_calls += 2
         if price is None:
-            self.cost_usd = mine["cost_usd"] = None
+            self.cost_usd = mine["cost_usd"] = self.most_cost_usd = None
             return
+        thoughts = THOUGHT_TOKENS if agent in prices.reasoning else 0
+        if self.most_cost_usd is not None:
+            most = Usage(input_tokens=input_tokens + output_tokens, output_tokens=output_tokens + thoughts)
+            self.most_cost_usd += 2 * price.cost(most)
         cost = price.cost(Usage(input_tokens=input_tokens, output_tokens=output_tokens))
         mine["cost_usd"] += cost
         if self.cost_usd is not None:
@@ -78,8 +104,10 @@ class Estimate:
 
     def __add__(self, other: "Estimate") -> "Estimate":
         """What two runs of the same agents take."""
-        found = replace(other, cost_usd=sum_if_known((self.cost_usd, other.cost_usd)), by_agent=dict(self.by_agent))
-        for name in ("judgments", "calls", "input_tokens", "output_tokens"):
+        found = replace(other, by_agent=dict(self.by_agent))
+        for name in ("cost_usd", "most_cost_usd"):
+            setattr(found, name, sum_if_known((getattr(self, name), getattr(other, name))))
+        for name in ("judgments", "calls", "input_tokens", "output_tokens", "most_calls"):
             setattr(found, name, getattr(self, name) + getattr(other, name))
         for name, more in other.by_agent.items():
             mine = self.by_agent.get(name, dict.fromkeys(more, 0))
@@ -90,9 +118,19 @@ class Estimate:
         return {"dry_run": True, **asdict(self)}
 
 
-def prices_of(agents: Iterable[AgentConfig]) -> dict[str, Price | None]:
-    """Agent -> what its model costs: as configured, else by the price list; None where that is unknown."""
-    return {parse_agent_spec(agent.spec()).name: _price(agent) for agent in agents}
+def prices_of(agents: Iterable[AgentConfig]) -> Prices:
+    """What the agents' models cost: as configured, else by the price list."""
+    listed = list(agents)
+    found = Prices({parse_agent_spec(agent.spec()).name: _price(agent) for agent in listed})
+    found.reasoning = frozenset(parse_agent_spec(agent.spec()).name for agent in listed if _reasons(agent))
+    return found
+
+
+def _reasons(agent: AgentConfig) -> bool:
+    """Whether a model is known, or asked, to think before it answers."""
+    if agent.effort is not None:
+        return agent.effort not in ("none", "minimal")
+    return _REASONS.search(parse_agent_spec(agent.spec()).model) is not None
 
 
 def size_of(request: ModelRequest) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+from pydantic import Field
+
 from metajudge.errors import ProviderError
 from metajudge.types.calls import Reply
 from metajudge.types.frozen import Finite, Frozen
@@ -33,11 +35,13 @@ class Calls(Frozen):
     Attributes:
         calls: HTTP requests sent, retries and repairs included; ``cached_calls`` replies from the store.
         cost_usd: None where a price or the usage is unknown.
+        mended: replies that were read after mending what needs no guess (:mod:`metajudge.agents.mending`).
     """
 
     calls: int = 0
     cached_calls: int = 0
     cost_usd: float | None = 0.0
+    mended: int = Field(default=0, exclude_if=lambda count: not count)
 
 
 class Spent(Calls):
@@ -70,6 +74,7 @@ def total(kind: type[C], parts: Collection[C], add: Add = sum) -> C:
     rules: dict[str, Callable[[list[Any]], Any]] = {
         "calls": sum,
         "cached_calls": sum,
+        "mended": sum,
         "cost_usd": lambda costs: sum_if_known(costs, add),
         "usage": lambda used: sum(used, TokenUsage()),
         "latency_s": add,

@@ -58,7 +58,7 @@ class Engine(Session):
         cut: the probability from which on judgments are kept, in [0, 1]; None for the stored promise's threshold, else
             .9.
         allow_other_calibration: apply it although judges, agents, rubrics or prompts differ from those fitted on.
-        concurrency: calls in flight at most.
+        concurrency: calls in flight at most; None for 64, where a server on this machine begins with four.
         budget_usd: dollars this engine may spend; a model without a known price is refused then.
         budget: in place of ``budget_usd``, a budget in any currency, perhaps shared; the caller closes it.
         right: what counts as right where verdicts are compared without a model, such as ``Right("within", 0.5)``; for
@@ -95,7 +95,7 @@ class Engine(Session):
         reviewers: int = 1,
         policy_per_call: bool = False,
         store: str | StoreLocation | Store | None = None,
-        concurrency: int = 64,
+        concurrency: int | None = None,
         budget_usd: float | None = None,
         budget: Budget | None = None,
         right: Right | None = None,

@@ -62,6 +62,9 @@ def form_lines(summary: VetSummary) -> list[str]:
         count = summary.without_analysis
         replies = "reply" if count == 1 else "replies"
         lines.append(f"{count} {replies} had no analysis; the scores are used.")
+    if summary.mended:
+        count = summary.mended
+        lines.append(f"{count} {'reply was' if count == 1 else 'replies were'} read after mending what needs no guess.")
     return ["", *lines] if lines else []
 
 

@@ -43,6 +43,7 @@ class VetSummary(RunTotals):
         without_rationale: judgments whose judge gave no reasons, of which criteria that judge a rationale were left out
             by rule; ``not_applicable`` counts the judgments by criterion left out.
         without_analysis: agents' replies that were used although the analysis asked for was not in them.
+        mended: agents' replies that were read after mending what needs no guess.
         outside_guarantee: all judgments that no stamp covers although there is a guarantee, kept or not, by reason (a
             judgment with several marks is counted under each).
         without_evidence: of the unscored ones, those without evidence although no call failed.
@@ -80,6 +81,7 @@ class VetSummary(RunTotals):
     without_rationale: int = 0
     not_applicable: Counter[str] = field(default_factory=Counter)
     without_analysis: int = 0
+    mended: int = 0
     outside_guarantee: Counter[str] = field(default_factory=Counter)
     without_evidence: int = 0
     renormalised: int = 0
@@ -173,8 +175,9 @@ class VetSummary(RunTotals):
         """Counts what was left out by rule, and what agents left out of their replies."""
         self.without_rationale += bool(assessment.not_applicable)
         self.not_applicable.update(assessment.not_applicable)
-        replies = (reply for result in assessment.members for reply in result.replies)
+        replies = [reply for result in assessment.members for reply in result.replies]
         self.without_analysis += sum(reply.analysis_missing for reply in replies)
+        self.mended += sum(reply.mended for reply in replies)
 
     def _count_kept(self, assessment: Assessment, times: int) -> None:
         """Counts a kept judgment by what kept it: what no guarantee covers must not pass for guaranteed."""
@@ -233,9 +236,12 @@ class VetSummary(RunTotals):
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
         covered = self.guarantees if self.under_guarantee else []
+        totals = RunTotals.to_json(self)
+        if not self.mended:
+            del totals["mended"]
         return {
             "version": 1,
-            **RunTotals.to_json(self),
+            **totals,
             "kept": self.kept,
             "discarded": self.discarded,
             "guarantees": covered,

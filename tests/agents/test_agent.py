@@ -24,7 +24,7 @@ async def test_replies_cut_twice_empty_or_in_vain_repaired_say_what_to_raise_and
     mini, _ = agent(cut, cut, parameters=Parameters(max_tokens=20))
     result = await mini.assess(judgment())
     assert result.failure.kind is FailureKind.TRUNCATED
-    assert "max_tokens = 20" in result.failure.message
+    assert "max_tokens = 16384, and a shorter one before" in result.failure.message
     assert result.cost_usd == pytest.approx(0.02)
     mini, model = agent("", reply(4))
     assert (await mini.assess(judgment())).score == pytest.approx(4)

@@ -200,14 +200,14 @@ def score_answer(score: float | None = None) -> Answer:
 
 
 def requested_schema(body: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema of a request, wherever it stands: in the format, or in the system prompt."""
+    """The schema of a request, wherever it stands: in the format, in the system prompt, or before the first message."""
     form = (body.get("response_format") or {}).get("json_schema") or (body.get("output_config") or {}).get("format")
     if form:
         return dict(form["schema"])
-    system = body.get("system") or [m["content"] for m in body["messages"] if m["role"] == "system"][:1]
+    system = body.get("system") or [m["content"] for m in body["messages"]][:1]
     text = system if isinstance(system, str) else "".join(b if isinstance(b, str) else b["text"] for b in system)
     _, found, schema = text.rpartition("JSON Schema:\n")
-    return dict(json.loads(schema)) if found else None
+    return dict(json.JSONDecoder().raw_decode(schema)[0]) if found else None
 
 
 def _instance(schema: dict[str, Any], score: float | None) -> Any:

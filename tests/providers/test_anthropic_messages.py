@@ -71,7 +71,6 @@ async def test_cached_tokens_are_part_of_the_input():
         (anthropic_message(content=[], stop_reason="max_tokens"), "", "length"),
         (anthropic_message("x", stop_reason="model_context_window_exceeded"), "x", "length"),
         (anthropic_message(content=[], stop_reason="refusal"), "", "refusal"),
-        (anthropic_message("x", stop_reason="pause_turn"), "x", "other"),
         (
             anthropic_message(
                 content=[

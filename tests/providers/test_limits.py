@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from metajudge.errors import ConfigurationError, RateLimitedError, ServerError
+from metajudge.errors import ConfigurationError, ModelTimeoutError, OverloadedError, RateLimitedError, ServerError
 from metajudge.providers.limits import AdaptiveSlots, LimitedModel, Limits, LimitSettings, Rate
 from metajudge.providers.model import Endpoint, Message, ModelRequest
 from metajudge.providers.retry import RetryingModel
@@ -126,9 +126,41 @@ def test_limits_that_are_no_positive_numbers_are_refused(value):
         LimitSettings(requests_per_minute=value)
 
 
+LIMITED = RateLimitedError("429")
+
+
 async def take_and_release(slots, limited, times=1):
     for _ in range(times):
-        slots.release(await slots.acquire(), limited)
+        slots.release(await slots.acquire(), LIMITED if limited else None)
+
+
+@pytest.mark.parametrize(("error", "times"), [(OverloadedError("503"), 8), (ModelTimeoutError("late"), 2)])
+async def test_a_server_that_is_overloaded_or_late_is_asked_less(error, times):
+    slots = AdaptiveSlots(64)
+    for _ in range(times):
+        slots.release(await slots.acquire(), error)
+    assert slots.allowed == 32
+
+
+async def test_a_local_server_begins_with_four_and_gets_more_while_its_answers_stay_fast():
+    assert Limits(LimitSettings(given=False)).at(HERE).slots.allowed == 64
+    here = Endpoint("openai", "http://localhost:1/v1")
+    assert Limits(LimitSettings(concurrency=64)).at(here).slots.allowed == 64
+    slots = Limits(LimitSettings(given=False)).at(here).slots
+    assert slots.allowed == 4
+    for _ in range(100):
+        slots.release(await slots.acquire(), None, 1.0, 120.0)
+    assert slots.allowed == 64
+
+
+async def test_a_server_that_answers_one_at_a_time_keeps_few_and_late_answers_halve_them():
+    slots = AdaptiveSlots(64, 4)
+    for latency_s in (1.0, 2.0, 3.0, 4.0, *[4.0] * 40):
+        slots.release(await slots.acquire(), None, latency_s, 120.0)
+    assert slots.allowed <= 8
+    for _ in range(10):
+        slots.release(await slots.acquire(), None, 100.0, 120.0)
+    assert slots.allowed == 1
 
 
 async def test_a_few_refusals_change_nothing_and_many_ask_fewer_at_once_and_never_none():
@@ -149,7 +181,7 @@ async def test_refusals_halve_once_bind_what_is_in_flight_and_an_empty_account_s
     slots = AdaptiveSlots(64)
     marks = [await slots.acquire() for _ in range(64)]
     for mark in marks:
-        slots.release(mark, True)
+        slots.release(mark, LIMITED)
     assert slots.allowed == 32
     limits = Limits(LimitSettings(concurrency=16))
     slots = limits.at(HERE).slots

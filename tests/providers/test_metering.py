@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from metajudge.errors import BadReplyError, BudgetExceeded, ConnectionFailedError, FailureKind, ServerError
+from metajudge.errors import (
+    BadReplyError,
+    BudgetExceeded,
+    ConnectionFailedError,
+    FailureKind,
+    ModelTimeoutError,
+    ServerError,
+)
 from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import Endpoint, Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.notices import Notices
@@ -125,8 +132,19 @@ class TestUselessAnswers:
         assert (failed.value.cost_usd, failed.value.usage, meter.cost_usd, meter.unpriced) == (0.0, None, 0.0, 0)
         assert notices.lines == ()
 
+    async def test_what_may_have_been_billed_without_a_report_makes_the_cost_unknown(self):
+        for error in (ModelTimeoutError("late"), ConnectionFailedError("cut"), BadReplyError("no JSON", status=200)):
+            model, meter, ledger, _ = metered(error)
+            with pytest.raises(type(error)) as failed:
+                await model.complete(ask())
+            assert (failed.value.cost_usd, meter.unpriced, ledger.calls[0].cost_usd) == (None, 1, None)
+        model, meter, _, _ = metered(ConnectionFailedError("refused", sent=False))
+        with pytest.raises(ConnectionFailedError) as failed:
+            await model.complete(ask())
+        assert (failed.value.cost_usd, meter.unpriced) == (0.0, 0)
+
     async def test_the_reply_or_the_error_in_the_end_carries_what_all_attempts_took(self):
-        model, meter, _, _ = metered(BadReplyError("empty", usage=USUAL), ServerError("HTTP 500"), answer())
+        model, meter, _, _ = metered(BadReplyError("empty", usage=USUAL), ServerError("HTTP 500", status=500), answer())
         reply = await RetryingModel(model, RetryPolicy(), sleep=FakeTime().sleep).complete(ask())
         assert (reply.attempts, reply.usage) == (3, USUAL + USUAL)
         assert reply.cost_usd == pytest.approx(0.0024) == pytest.approx(meter.cost_usd)

@@ -8,7 +8,7 @@ from metajudge.errors import BadReplyError, OverloadedError, ProviderError, Rate
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect
-from metajudge.providers.openai_chat import read_usage, request_body
+from metajudge.providers.openai_chat import read_cost, read_usage, request_body
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources
@@ -63,13 +63,57 @@ async def test_a_reply_carries_text_model_usage_and_finish():
         (completion(None, finish="length"), "", "length"),
         (completion(None, message={"refusal": "I can't help with that."}), "I can't help with that.", "refusal"),
         (completion(None, finish="content_filter"), "", "refusal"),
-        (completion("x", finish="tool_calls"), "x", "other"),
+        (completion("x", finish="eos_token"), "x", "stop"),
+        (completion("x", finish="MAX_TOKENS"), "x", "length"),
+        (completion("x", finish="safety"), "x", "refusal"),
         (completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "stop"),
     ],
 )
 async def test_how_an_answer_ended_is_told(answer, text, finish):
     reply, _ = await exchange(ask(), answer)
     assert (reply.text, reply.finish) == (text, finish)
+
+
+@pytest.mark.parametrize("finish", ["error", "network_error", "tool_calls", "unknown", None])
+async def test_an_answer_that_ends_otherwise_or_without_a_word_is_none(finish):
+    answer = completion('{"sc', finish=finish)
+    answer["choices"][0]["error"] = {"code": 502, "message": "Upstream broke"}
+    with pytest.raises(BadReplyError, match="so it is not complete: Upstream broke") as raised:
+        await exchange(ask(), answer)
+    assert raised.value.usage is not None
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens", "cost"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, (10, 0, 0, 5), None),
+        ({"prompt_tokens": 10.0, "completion_tokens": 5.0}, (10, 0, 0, 5), None),
+        ({"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 6100}, (1000, 0, 0, 5100), None),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.5}, (10, 0, 0, 5), 0.5),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 4}, (10, 4, 0, 5), None),
+        (
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 5,
+                "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
+            },
+            (10, 4, 3, 5),
+            None,
+        ),
+    ],
+)
+def test_all_tokens_that_are_billed_are_counted(usage, tokens, cost):
+    assert read_usage(usage) == Usage(*tokens)
+    assert read_cost(usage) == cost
+
+
+async def test_an_object_in_the_field_of_thoughts_is_taken_where_one_was_asked_for():
+    answer = completion(None, message={"reasoning_content": '{"score": 5}'})
+    reply, _ = await exchange(ask(), answer)
+    assert reply.text == '{"score": 5}'
+    with pytest.raises(BadReplyError, match=r"empty message; its thoughts have 4 characters") as raised:
+        await exchange(ask(), completion(None, message={"reasoning": "So, "}))
+    assert not raised.value.retryable
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ SCHEMA = OutputSchema(
         "additionalProperties": False,
     },
 )
-QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.02)
+QUICK = RetryPolicy(attempts=6, first_wait_s=0.001, longest_wait_s=0.02)
 
 
 class Ledger(list):
