@@ -204,8 +204,9 @@ class ProviderError(MetajudgeError):
 
     @property
     def maybe_billed(self) -> bool:
-        """Whether an answer may have been generated: it was sent, and not turned away by its status."""
-        return self.sent and (self.status is None or self.status < 300)
+        """Whether an answer may have been generated: it was sent, and not turned away."""
+        turned_away = {FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.RATE_LIMITED, FailureKind.OVERLOADED}
+        return self.sent and (self.status is None or self.status < 300) and self.kind not in turned_away
 
 
 class AuthError(ProviderError):

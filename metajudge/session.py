@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from metajudge.errors import ConfigurationError
 from metajudge.panels.building import AgentKeys, agent_name, build_agent_model, endpoint_limits, parameters_of
 from metajudge.panels.config import AgentConfig, PanelConfig, unused_settings, with_flags
-from metajudge.prompts.versions import FIRST, check_version
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
+from metajudge.prompts.versions import FIRST, NEWEST, check_version, continues, prompt_sets
 from metajudge.providers.budget import Budget
 from metajudge.providers.limits import DEFAULT_CONCURRENCY, LimitSettings
 from metajudge.providers.metering import Meter
@@ -48,7 +49,8 @@ class Respondent:
 
     Attributes:
         weight: of its vote, where the task weighs votes.
-        prompt_version: of the prompt set that the panel file names; the first one where it names none.
+        prompt_version: of the prompt set.
+        analysis_words: how long an analysis may be that a reply opens with.
         dropped: settings of the agent that the task does not use.
     """
 
@@ -57,7 +59,8 @@ class Respondent:
     parameters: Parameters
     weight: float = 1.0
     dropped: tuple[str, ...] = ()
-    prompt_version: int = FIRST
+    prompt_version: int = NEWEST
+    analysis_words: int = MAX_ANALYSIS_WORDS
 
     @property
     def notice(self) -> str | None:
@@ -137,6 +140,8 @@ class Session:
         self._opened: Resources | None = None
         self._policies: PoliciesInForce | None = None
         self._recorded = False
+        self._prompt_set = NEWEST
+        self._held: str | None = None
         self._joined = False  # whether another process records the run
         self._finished = False
 
@@ -218,7 +223,9 @@ class Session:
         panel = self.config
         if isinstance(agents, PanelConfig):
             panel, agents = agents, agents.agents
-        check_version(panel.judging_prompt_set)
+        check_version(panel.prompt_set)
+        if self._held is not None and panel.prompt_version is None:
+            self.note(self._held)
         given = panel.agents if agents is None else agents
         own = [one for one in given if not isinstance(one, str | AgentConfig | Respondent)]
         objects = {**self.objects, **_by_name(own)}
@@ -236,6 +243,20 @@ class Session:
         if not found:
             raise ConfigurationError("no model to ask: give an agent, PROVIDER:MODEL, or a panel with agents")
         return list(found.values())
+
+    def go_on_under(self, used: Iterable[str | None], digest_of: Callable[[int], str]) -> None:
+        """Keeps to the newest prompt set that the records of a file were made by, where the panel names none.
+
+        Args:
+            used: digests of the templates that they record.
+            digest_of: the digest of a set's templates.
+        """
+        found = {one for one in used if one is not None}
+        held = [version for version in prompt_sets() if digest_of(version) in found] if found else []
+        if held and self.config.prompt_version is None:
+            self._prompt_set, self._held = held[-1], None
+            if held[-1] != NEWEST:
+                self._held = continues(held[-1], "the file that is continued has results")
 
     def note(self, notice: str) -> None:
         """Adds a notice, and passes it to ``notify``, once."""
@@ -340,7 +361,14 @@ class Session:
 
             self._batches = resources.batches = BatchQueue(self._batch, self.notify)
         self._opened = resources
-        config = {"panel": self.config.model_dump(mode="json"), **await self._prepare()}
+        panel = self.config.model_dump(mode="json")
+        if self._store is not None and self.config.prompt_version is None:
+            self._prompt_set = await self._held_prompt_set(panel)
+        config = {
+            "prompt_version": self.config.prompt_version or self._prompt_set,
+            "panel": panel,
+            **await self._prepare(),
+        }
         if self._store is not None and not self._joined:
             await self._store.start_run(RunRecord(self.run_id, self.command, time.time(), "running", config))
             self._recorded = True
@@ -357,8 +385,24 @@ class Session:
             parameters_of(config, panel.seed),
             config.weight if weighted else 1.0,
             unused_settings(config, weighted=weighted),
-            panel.judging_prompt_set,
+            panel.prompt_version or self._prompt_set,
+            panel.analysis_words,
         )
+
+    async def _held_prompt_set(self, panel: Mapping[str, Any]) -> int:
+        """The prompt set of the newest run of this command by one of these agents; the newest set without one.
+
+        Runs of version 0.2 record none: what they asked was of the first set.
+        """
+        assert self._store is not None, "asked for with a store alone"
+        asked = _asked(panel)
+        for config in await self._store.run_configs(self.command):
+            found = _asked(config.get("panel", {}))
+            if asked & found or asked == found:
+                version: int = config.get("prompt_version", FIRST)
+                self._held = None if version == NEWEST else continues(version, "the store has runs by this panel")
+                return version
+        return NEWEST
 
     def _leave_batches(self) -> None:
         if self._batches is not None:
@@ -397,6 +441,11 @@ class Session:
         finally:
             if isinstance(self._store_given, str | Path | PostgresUrl):
                 await store.close()
+
+
+def _asked(panel: Mapping[str, Any]) -> set[str]:
+    """The models of a panel as it is recorded."""
+    return {one["model"] for one in panel.get("agents", ())}
 
 
 def _configured(agent: str | AgentConfig | Model) -> AgentConfig:

@@ -9,6 +9,7 @@ from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import OF_CLASH, ClashTotals, OnRecord, Round, run_rounds
 from metajudge.clashes.setup import ClashSettings, build_clash
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.judging.judges import templates_digest
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.human_preferences import Preferences
 from metajudge.runs.loop import RunEnd, Stop
@@ -193,11 +194,12 @@ class Study:
             InputError: ``records`` contains those of another panel, seed or text.
         """
         totals.prompts = len(self.items)
-        settings = ClashSettings(
-            judges=session.models(), criteria_model=self.criteria_model, given=True, seed=self.seed
-        )
         async with session.recording(totals, stop):
             with AttemptFile(records, ClashRecord, OF_CLASH) as file:
+                session.go_on_under((one.prompt_digests.get("ranking") for one in file.earlier), templates_digest)
+                settings = ClashSettings(
+                    judges=session.models(), criteria_model=self.criteria_model, given=True, seed=self.seed
+                )
 
                 def keep(record: ClashRecord, reused: bool) -> None:
                     totals.add(record, reused)

@@ -46,7 +46,7 @@ def parse_reply(text: str, rubric: Rubric, form: ReplyForm = EXPLAINED) -> Parse
         ReplyProblemsError: with every problem found.
     """
     answer = load_object(text)
-    analysis = _free_text(answer.pop(ANALYSIS, None)) if form.analysis else None
+    analysis = free_text(answer.pop(ANALYSIS, None)) if form.analysis else None
     problems = [f"unknown property {name!r}" for name in answer if name not in rubric.scored_names]
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     scores: dict[str, CriterionScore] = {}
@@ -65,7 +65,7 @@ def parse_reply(text: str, rubric: Rubric, form: ReplyForm = EXPLAINED) -> Parse
     return ParsedReply(scores, analysis)
 
 
-def _free_text(value: Any) -> str | None:
+def free_text(value: Any) -> str | None:
     """An analysis, also where it is not a string but, say, a list of steps; None where it is empty."""
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
     return valid_text(text.strip()) or None

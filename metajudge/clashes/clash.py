@@ -29,6 +29,7 @@ from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.judges import JudgeRanking, rank_responses, ranking_request, templates_digest
 from metajudge.prompts.criteria import TEMPLATES as CRITERIA_TEMPLATES
 from metajudge.prompts.ranking import render_ranking, render_ranking_system
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
@@ -75,6 +76,7 @@ class Clash:
         hide_names: names that are hidden besides those of the candidates' models.
         with_reference: whether judges see an item's reference answer.
         notices: what is to be known about the panel; kept in every record.
+        analysis_words: how long the analysis may be that a judge's reply opens with.
         compact: short schemas for many responses, and brief criteria. It is the form of replies and no part of an
             evaluation's key: a file begun without it is continued.
 
@@ -97,6 +99,7 @@ class Clash:
     with_reference: bool = False
     notices: tuple[str, ...] = ()
     prompt_version: int = FIRST
+    analysis_words: int = MAX_ANALYSIS_WORDS
     compact: bool = False
 
     def __post_init__(self) -> None:
@@ -134,6 +137,7 @@ class Clash:
                 criteria,
                 [one.model_dump() for one in self.criteria],
                 [self.seed, self.quorum, self.ties, sorted(self.hide_names), templates_digest(self.prompt_version)],
+                *([self.analysis_words] if self.analysis_words != MAX_ANALYSIS_WORDS else []),
             ]
         )
 
@@ -303,6 +307,7 @@ class _Attempt:
         clash = self.clash
         reference = self.item.reference if clash.with_reference else None
         asked = {"ties": clash.ties, "reference": reference, "prompt_version": clash.prompt_version}
+        asked["analysis_words"] = clash.analysis_words
         return {**asked, "parameters": seat.judge.parameters, "draw": seat.draw}
 
     def _kept(self, seat: "_Seat") -> JudgeVote | None:
@@ -454,7 +459,7 @@ def prepare_prompts(clash: Clash) -> None:
     version = clash.prompt_version
     _prompt_digests(version)
     prepare_hiding()
-    render_ranking_system(scored=True, ties=clash.ties, version=version)
+    render_ranking_system(scored=True, ties=clash.ties, version=version, analysis_words=clash.analysis_words)
     render_ranking("", {"A0": ""}, shown_criteria(GENERIC), version=version)
     criteria_request("", prompt_version=version)
 

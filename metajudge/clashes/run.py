@@ -25,7 +25,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import answer_request
 from metajudge.judging.blinding import BlindingTotals, blind, blinding_totals
 from metajudge.judging.criteria import GENERIC, criteria_request
-from metajudge.judging.judges import ranking_request
+from metajudge.judging.judges import ranking_request, templates_digest
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.metering import Meter
 from metajudge.runs.estimate import (
@@ -84,7 +84,16 @@ def estimate_clash(settings: ClashSettings, panel: PanelConfig, items: Sequence[
         reference = item.reference if settings.with_reference else None
         for name in voters:
             labels = blind(answers, seed=settings.seed, evaluation=item.id, judge=name)
-            request = ranking_request(item.question, answers, labels, criteria, ties=settings.ties, reference=reference)
+            request = ranking_request(
+                item.question,
+                answers,
+                labels,
+                criteria,
+                ties=settings.ties,
+                reference=reference,
+                prompt_version=panel.prompt_set,
+                analysis_words=panel.analysis_words,
+            )
             estimate.add(name, prices, size_of(request), written)
 
     for item in items:
@@ -240,8 +249,9 @@ async def clash(
     async with session.recording(totals, stop):
         given = settings.items(items)
         totals.prompts = len(given)
-        made = build_clash(session, settings, given)
         with AttemptFile(out, ClashRecord, OF_CLASH) as file:
+            session.go_on_under((one.prompt_digests.get("ranking") for one in file.earlier), templates_digest)
+            made = build_clash(session, settings, given)
             if file.cut:
                 session.note(f"{out}: the last line is incomplete and was dropped")
 

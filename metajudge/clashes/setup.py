@@ -319,6 +319,7 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
         with_reference=settings.with_reference,
         notices=tuple(notices),
         prompt_version=panel[0].prompt_version,
+        analysis_words=panel[0].analysis_words,
         compact=session.config.prompt_version != FIRST,  # a panel that names version 1 keeps all its bytes
     )
 

@@ -12,6 +12,7 @@ from metajudge.cli.options import (
     ConcurrencyOption,
     ConfigOption,
     DryRunOption,
+    PromptVersionOption,
     StoreOption,
     StrictOption,
     echo_lines,
@@ -63,6 +64,7 @@ def reliability(
     ] = None,
     sample: Annotated[int | None, typer.Option(help="Draw N of the eligible pairs, with seed 42.", metavar="N")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N pairs.", min=1)] = None,
+    prompt_version: PromptVersionOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the labels; models get no seed, so that repeats differ.")] = 0,
     records: Annotated[
         Path | None,
@@ -101,7 +103,7 @@ def reliability(
     protocol = running.Protocol(runs, targeted_third, third_size)
     study = running.Study(
         pairs=read_preferences(data, sample=sample),
-        panel=panel_from(config, judge),
+        panel=panel_from(config, judge, prompt_version=prompt_version),
         criteria_model=criteria_model,
         protocol=protocol,
         limit=limit,

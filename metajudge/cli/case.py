@@ -19,6 +19,7 @@ from metajudge.cli.options import (
     JsonOption,
     JudgeOption,
     JudgesOption,
+    PromptVersionOption,
     ReportOption,
     SeedOption,
     StoreOption,
@@ -194,6 +195,7 @@ def case(
     concurrency: ConcurrencyOption = 16,
     *,
     spending: Spending,
+    prompt_version: PromptVersionOption = None,
     seed: SeedOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
@@ -214,7 +216,7 @@ def case(
     where = store_path(store)
     chosen = _policy(policy or DEFAULT_CASE_POLICY, store)
     rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
-    panel = panel_from(config, judge, seed=seed)
+    panel = panel_from(config, judge, prompt_version=prompt_version, seed=seed)
     need_judges(panel)
     hook = webhook_of(Settings.load(), webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)

@@ -40,6 +40,7 @@ from metajudge.cli.options import (
     ConfigOption,
     DryRunOption,
     JsonOption,
+    PromptVersionOption,
     ReportOption,
     StoreOption,
     StrictOption,
@@ -219,6 +220,7 @@ def clash(
     max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of a candidate's answer.", min=1)] = None,
     criteria_temperature: Annotated[float, typer.Option(help="Temperature of the criteria.", min=0, max=2)] = 0.3,
     criteria_max_tokens: Annotated[int, typer.Option(help="Maximum tokens of the criteria.", min=1)] = 150,
+    prompt_version: PromptVersionOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the labels; recorded.")] = 0,
     attempts: Annotated[
         int, typer.Option(help="Maximum attempts at an evaluation with a failed call, over all runs.", min=1)
@@ -318,7 +320,7 @@ def clash(
         attempts=attempts,
     )
     settings.check()
-    panel = with_flags(file.panel, judge or ())
+    panel = with_flags(file.panel, judge or (), prompt_version=prompt_version)
     need_judges(panel)
     outputs = Outputs(json_out, report, as_json)
     outputs.check(out, judgments)

@@ -17,6 +17,7 @@ from metajudge.cli.options import (
     JsonOption,
     JudgeOption,
     JudgesOption,
+    PromptVersionOption,
     SeedOption,
     StoreOption,
     need_judges,
@@ -124,6 +125,7 @@ def judge(
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
     concurrency: ConcurrencyOption = None,
+    prompt_version: PromptVersionOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
     dry_run: DryRunOption = False,
@@ -139,7 +141,7 @@ def judge(
 
     Exit code 1: a call failed.
     """
-    panel = panel_from(config, judge, seed=seed)
+    panel = panel_from(config, judge, prompt_version=prompt_version, seed=seed)
     need_judges(panel)
     if combined is not None and (grade or orders != "both"):
         raise typer.BadParameter(

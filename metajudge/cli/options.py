@@ -122,6 +122,15 @@ ConcurrencyOption = Annotated[
     int | None,
     typer.Option(help="Maximum number of calls in flight; default 64, of which a server here gets 4 at first.", min=1),
 ]
+PromptVersionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt-version",
+        help="Version of the prompt set, or newest; default as in the panel file, else the newest, or the one under "
+        "which the store has this panel's results.",
+        metavar="N|newest",
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
 ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]

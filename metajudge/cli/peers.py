@@ -11,6 +11,7 @@ from metajudge.cli.options import (
     ConfigOption,
     DryRunOption,
     JsonOption,
+    PromptVersionOption,
     ReportOption,
     StoreOption,
     StrictOption,
@@ -93,6 +94,7 @@ def peers(
     quorum: Annotated[
         int | None, typer.Option(help="Minimum ballots per question; default: more than half of those requested.")
     ] = None,
+    prompt_version: PromptVersionOption = None,
     seed: Annotated[
         int, typer.Option(help="Seed of display orders and resamples; sent to models that support one.")
     ] = 0,
@@ -143,7 +145,8 @@ def peers(
         ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
-        panel, judges = panel_from(config, model, seed=seed), with_flags(PanelConfig(), evaluator or ()).agents
+        panel = panel_from(config, model, prompt_version=prompt_version, seed=seed)
+        judges = with_flags(PanelConfig(), evaluator or ()).agents
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
         refuse_bad_lines(asked.rejects, strict)

@@ -20,6 +20,7 @@ from metajudge.cli.options import (
     ConfigOption,
     JsonOption,
     OtherCalibrationOption,
+    PromptVersionOption,
     ReportOption,
     RubricOption,
     SeedOption,
@@ -149,15 +150,7 @@ def vet(
             autocompletion=complete_families,
         ),
     ] = None,
-    prompt_version: Annotated[
-        int | None,
-        typer.Option(
-            help="Version of the prompt set; default as in the panel file, else the newest, or 1 where the store has "
-            "this panel's assessments under it.",
-            metavar="N",
-            min=1,
-        ),
-    ] = None,
+    prompt_version: PromptVersionOption = None,
     concurrency: ConcurrencyOption = None,
     seed: SeedOption = None,
     no_early_exit: Annotated[

@@ -147,14 +147,9 @@ async def hide_identities_aside(texts: Mapping[str, str], *, question: str = "",
     return await off_the_loop(read, len(question) + sum(map(len, texts.values())))
 
 
-async def blinded_item(item: Item) -> tuple[Item, BlindingReport]:
-    """An item as a judge of pairs or grades may read it: where it says which models wrote the responses, without names.
-
-    An item that names no models is left as it is: nothing says that its responses were written by models at all.
-    """
-    if not item.models:
-        return item, BlindingReport()
-    found = await hide_identities_aside(item.responses, question=item.question, models=item.models.values())
+def blinded_item(item: Item) -> tuple[Item, BlindingReport]:
+    """An item as a judge of pairs or grades may read it: its responses without names that reveal who wrote them."""
+    found = hide_identities(item.responses, question=item.question, models=(item.models or {}).values())
     if not found.report.hidden:
         return item, found.report
     return item.model_copy(update={"responses": found.shown}), found.report

@@ -22,9 +22,10 @@ from metajudge.judging.replies import (
 )
 from metajudge.prompts.grading import render_grading, render_grading_system
 from metajudge.prompts.judge import LABELS, render_pairwise, render_pairwise_system
-from metajudge.prompts.ranking import TEMPLATES, render_ranking, render_ranking_system
+from metajudge.prompts.ranking import TEMPLATES, opens_with_analysis, render_ranking, render_ranking_system
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
-from metajudge.prompts.versions import FIRST
+from metajudge.prompts.versions import FIRST, hides_always
 from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.types import Failure, Grade, Item, Pairwise, Ranking, parse_verdict
 from metajudge.types.spent import TimedSpent
@@ -95,7 +96,8 @@ class ItemJudge:
     """A model that judges the responses of an item.
 
     Attributes:
-        hide_identities: whether names that reveal the author of a response are hidden where the item names its models.
+        hide_identities: whether names that reveal the author of a response are hidden. The first two prompt sets hide
+            them only where the item names its models.
     """
 
     name: str
@@ -105,6 +107,14 @@ class ItemJudge:
     hide_identities: bool = True
     prompt_version: int = FIRST
 
+    def shown(self, item: Item) -> tuple[Item, BlindingReport]:
+        """An item as this judge reads it, and what was hidden in it."""
+        if not self.hide_identities or not (item.models or hides_always(self.prompt_version)):
+            return item, BlindingReport(hiding=self.hide_identities)
+        from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+
+        return blinded_item(item)
+
     async def _ask(
         self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], R], retry: bool
     ) -> tuple[Answer[R], dict[str, Any]]:
@@ -113,11 +123,7 @@ class ItemJudge:
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        shown, blinding = item, BlindingReport(hiding=self.hide_identities)
-        if self.hide_identities and item.models:
-            from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
-
-            shown, blinding = await blinded_item(item)
+        shown, blinding = await off_the_loop(partial(self.shown, item), item.characters)
         request = await off_the_loop(lambda: request_of(shown), shown.characters)
         answer = await ask(self.model, request, read, asked=self.name, retry=retry, prompt_version=self.prompt_version)
         fields = reply_fields(self.name, self.model, request, answer)
@@ -157,13 +163,16 @@ class PairwiseJudge(ItemJudge):
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        answer, fields = await self._ask(item, lambda shown: self.request(shown, order), parse_pairwise_reply, retry)
+        answer, fields = await self._ask(item, lambda shown: self._request(shown, order), parse_pairwise_reply, retry)
         fields["failure"] = _explained(answer.failure, answer.text)
         verdict = None if answer.value is None else _turned_back(answer.value, item, order)
         return Game(order=order, verdict=verdict, **fields)
 
     def request(self, item: Item, order: Order) -> ModelRequest:
         """The first request :meth:`compare` sends: the same bytes for the same question, texts and order."""
+        return self._request(self.shown(item)[0], order)
+
+    def _request(self, item: Item, order: Order) -> ModelRequest:
         version = self.prompt_version
         text = render_pairwise(item, order, with_reference=self.with_reference, version=version)
         return ModelRequest(render_pairwise_system(version), (Message("user", text),), SCHEMA, self.parameters)
@@ -227,12 +236,15 @@ class GradingJudge(ItemJudge):
         Raises:
             BudgetExceeded: the run's budget is spent.
         """
-        answer, fields = await self._ask(item, lambda shown: self.request(shown, response), parse_grading_reply, retry)
+        answer, fields = await self._ask(item, lambda shown: self._request(shown, response), parse_grading_reply, retry)
         verdict = None if answer.value is None else Grade(float(answer.value.grade))
         return Grading(order=(response,), verdict=verdict, **fields)
 
     def request(self, item: Item, response: str) -> ModelRequest:
         """The first request :meth:`grade` sends: the same bytes for the same question and text."""
+        return self._request(self.shown(item)[0], response)
+
+    def _request(self, item: Item, response: str) -> ModelRequest:
         version = self.prompt_version
         text = render_grading(item, response, with_reference=self.with_reference, version=version)
         return ModelRequest(render_grading_system(version), (Message("user", text),), GRADING_SCHEMA, self.parameters)
@@ -292,6 +304,7 @@ async def rank_responses(
     retry: bool = False,
     draw: int = 0,
     prompt_version: int = FIRST,
+    analysis_words: int = MAX_ANALYSIS_WORDS,
     compact: bool = False,
 ) -> JudgeRanking:
     """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
@@ -307,6 +320,7 @@ async def rank_responses(
         ties: whether responses may share a place. By default they may not.
         retry: an earlier attempt failed: an unusable stored reply is requested again.
         draw: index of the sample; two draws of one request are two calls.
+        analysis_words: how long the analysis that a reply opens with may be.
         compact: keep the schema short where there are many responses, see
             :func:`~metajudge.judging.ranking_replies.ranking_schema`.
 
@@ -318,12 +332,13 @@ async def rank_responses(
     parameters = parameters or Parameters()
     made = partial(ranking_request, question, responses, blinding, criteria, ties=ties, reference=reference)
     made = partial(made, parameters=parameters, draw=draw, prompt_version=prompt_version, compact=compact)
+    made = partial(made, analysis_words=analysis_words)
     request = await off_the_loop(made, sum(map(len, (question, reference or "", *responses.values()))))
     keys = tuple(criterion.key for criterion in criteria)
     labels = blinding.labels
 
     def read(text: str) -> RankingReply:
-        return parse_ranking_reply(text, labels, keys, ties=ties)
+        return parse_ranking_reply(text, labels, keys, ties=ties, analysis=opens_with_analysis(prompt_version))
 
     answer = await ask(model, request, read, asked=judge, retry=retry, prompt_version=prompt_version)
     result = JudgeRanking(blinding=blinding, **reply_fields(judge, model, request, answer))
@@ -331,7 +346,7 @@ async def rank_responses(
         return result
     reply, names = answer.value, blinding.label_map
     scores = {names[label]: reply.scores[label] for label in labels if label in reply.scores}
-    return replace(result, ranking=unblind(blinding, reply.groups), scores=scores, text=reply.comparison)
+    return replace(result, ranking=unblind(blinding, reply.groups), scores=scores, text=reply.reasons)
 
 
 def ranking_request(
@@ -345,15 +360,18 @@ def ranking_request(
     parameters: Parameters | None = None,
     draw: int = 0,
     prompt_version: int = FIRST,
+    analysis_words: int = MAX_ANALYSIS_WORDS,
     compact: bool = False,
 ) -> ModelRequest:
     """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
     shown = {label: responses[name] for label, name in blinding.label_map.items()}
     text = render_ranking(question, shown, shown_criteria(criteria), reference=reference, version=prompt_version)
+    keys = tuple(criterion.key for criterion in criteria)
+    analysis = opens_with_analysis(prompt_version)
     return ModelRequest(
-        render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version),
+        render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version, analysis_words=analysis_words),
         (Message("user", text),),
-        ranking_schema(len(shown), tuple(criterion.key for criterion in criteria), ties=ties, compact=compact),
+        ranking_schema(len(shown), keys, ties=ties, compact=compact, analysis=analysis),
         parameters or Parameters(),
         draw,
     )

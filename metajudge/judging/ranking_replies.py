@@ -13,8 +13,8 @@ from itertools import combinations, permutations
 from typing import Any
 
 from metajudge.agents import ReplyProblemsError
-from metajudge.agents.parse import load_object, name_problems, shortened
-from metajudge.agents.schema import object_schema
+from metajudge.agents.parse import free_text, load_object, name_problems, shortened
+from metajudge.agents.schema import ANALYSIS, object_schema
 from metajudge.judging.blinding import label_of
 from metajudge.providers.model import OutputSchema
 from metajudge.types import valid_text
@@ -54,33 +54,37 @@ class CriterionGrade:
 
 @dataclass(frozen=True, slots=True)
 class RankingReply:
-    """A ranking of labels with its comparison and scores.
+    """A ranking of labels with its reasons and scores.
 
     Attributes:
+        reasons: the free text of the reply: the analysis, or in the first sets the comparison.
         scores: label -> criterion's key -> grade; empty where none were asked for.
     """
 
     groups: Groups
-    comparison: str = ""
+    reasons: str = ""
     scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=256)
 def ranking_schema(
-    count: int, criteria: tuple[str, ...] = (), *, ties: bool = False, compact: bool = False
+    count: int, criteria: tuple[str, ...] = (), *, ties: bool = False, compact: bool = False, analysis: bool = False
 ) -> OutputSchema:
-    """The shape of a reply; scores and the comparison come before the ranking, which follows from them.
+    """The shape of a reply: an analysis that is not scored, then scores, then the ranking, which follows from them.
 
     Args:
         ties: whether responses may share a place.
         compact: list at most :data:`LISTED_COMPACT` rankings, not :data:`LISTED`.
+        analysis: False for the form of the first prompt sets: scores first, then a comparison.
     """
     labels = [label_of(place) for place in range(count)]
-    properties: dict[str, Any] = {}
+    text = {"type": "string"}
+    properties: dict[str, Any] = {ANALYSIS: text} if analysis else {}
     if criteria:
         grade = object_schema({"reason": {"type": "string"}, "score": {"type": "integer", "enum": list(POINTS)}})
         properties["scores"] = object_schema({label: object_schema(dict.fromkeys(criteria, grade)) for label in labels})
-    properties["comparison"] = {"type": "string"}
+    if not analysis:
+        properties["comparison"] = text
     properties["ranking"] = _ranking_property(labels, ties, LISTED_COMPACT if compact else LISTED)
     return OutputSchema("ranking", object_schema(properties))
 
@@ -102,27 +106,27 @@ def written(groups: Sequence[Sequence[str]]) -> str:
 
 
 def parse_ranking_reply(
-    text: str, labels: Sequence[str], criteria: Sequence[str] = (), *, ties: bool = False
+    text: str, labels: Sequence[str], criteria: Sequence[str] = (), *, ties: bool = False, analysis: bool = False
 ) -> RankingReply:
     """Reads a reply of the shape of :func:`ranking_schema` and nothing else.
 
     A code fence around the object and a leading ``<think>`` block are tolerated. A ranking that misses a label, names
-    one twice or knows another one is a problem, never mended.
+    one twice or knows another one is a problem, never mended. An analysis that is missing refuses no ranking.
 
     Raises:
         ReplyProblemsError: with every problem found.
     """
     answer = load_object(text)
-    known = ("scores", "comparison", "ranking") if criteria else ("comparison", "ranking")
-    problems = name_problems(answer, known)
-    comparison = answer.get("comparison", "")
-    if not isinstance(comparison, str):
+    reasons = free_text(answer.pop(ANALYSIS, None)) or "" if analysis else answer.get("comparison", "")
+    known = ("scores", "ranking") if criteria else ("ranking",)
+    problems = name_problems(answer, known if analysis else (*known[:-1], "comparison", "ranking"))
+    if not isinstance(reasons, str):
         problems.append("comparison must be a string")
     groups = _groups(answer["ranking"], labels, ties, problems) if "ranking" in answer else ()
     scores = _scores(answer["scores"], labels, criteria, problems) if criteria and "scores" in answer else {}
     if problems:
         raise ReplyProblemsError(problems)
-    return RankingReply(groups, valid_text(comparison), scores)
+    return RankingReply(groups, valid_text(reasons), scores)
 
 
 def _groups(value: object, labels: Sequence[str], ties: bool, problems: list[str]) -> Groups:

@@ -283,7 +283,7 @@ class _Assembly:
             if analysis and ANALYSIS in rubric.scored_names:
                 analysis = False
                 self._say(f"agent {name}: no analysis is asked for, because a criterion of {rubric.name} has that name")
-        form = ReplyForm(analysis, agent.explanations)
+        form = ReplyForm(analysis, agent.explanations, self.config.analysis_words)
         try:
             form.check(version)
         except PromptError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    BeforeValidator,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -20,6 +21,7 @@ from pydantic import (
 )
 
 from metajudge.errors import ConfigurationError, RubricError
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import FIRST, NEWEST
 from metajudge.providers.families import FamilyPolicy
 from metajudge.rubric import load_rubric
@@ -41,6 +43,11 @@ _NO_CASCADE = (
     "further agent once the decision is certain"
 )
 _NO_EXPECTED_SCORES = 'score = "expected" was removed: use samples = 5, the mean of several draws'
+
+
+def prompt_set_of(given: Any) -> Any:
+    """A version as it may be written: ``newest`` for the newest one, else a number."""
+    return NEWEST if given == "newest" else given
 
 
 class Price(Frozen):
@@ -199,8 +206,9 @@ class PanelConfig(Frozen):
     ``threshold`` None takes the strategy's own (:func:`metajudge.strategies.panel.default_threshold`). ``cut`` is the
     probability from which on a calibration keeps, in [0, 1]; None takes the stored promise's, else .9.
     ``early_exit`` None leaves it to the use: on for files, off for the service.
-    ``prompt_version`` is the version of the prompt set. A panel that names none takes the newest one, except where the
-    store has assessments by this very panel under version 1 (:mod:`metajudge.vetting.prompt_set`).
+    ``analysis_words`` is how long the text may be that a reply opens with.
+    ``prompt_version`` is the version of the prompt set, ``newest`` for the newest. A panel that names none takes the
+    newest one, except where the store, or the file that is continued, has results by this panel under an older one.
     """
 
     agents: tuple[AgentConfig, ...] = ()
@@ -208,7 +216,10 @@ class PanelConfig(Frozen):
     threshold: float | None = None
     cut: Cut = None
     rubric: str = "short"
-    prompt_version: PositiveInt | None = None
+    prompt_version: Annotated[PositiveInt | None, BeforeValidator(prompt_set_of)] = None
+    analysis_words: Annotated[int, Field(ge=20, le=10_000, exclude_if=lambda given: given == MAX_ANALYSIS_WORDS)] = (
+        MAX_ANALYSIS_WORDS
+    )
     weights: Weights | None = None
     quorum: PositiveInt | None = None
     early_exit: bool | None = None
@@ -230,13 +241,8 @@ class PanelConfig(Frozen):
 
     @property
     def prompt_set(self) -> int:
-        """The version of the prompt set that vetting uses: the one named, else the newest."""
+        """The version of the prompt set: the one named, else the newest."""
         return self.prompt_version or NEWEST
-
-    @property
-    def judging_prompt_set(self) -> int:
-        """The version that tasks other than vetting use: the one named, else the first."""
-        return self.prompt_version or FIRST
 
     @property
     def chosen_strategy(self) -> Strategy:

@@ -17,6 +17,7 @@ from metajudge.judging.criteria import Criterion, weighted
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.judges import rank_responses, ranking_request, templates_digest
 from metajudge.peers.record import Ballot, PeerAnswer
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
@@ -98,6 +99,7 @@ class Peer:
         copy: how many peers before it are the same model: each draws replies of its own.
         hidden: names of the peers' models; part of what a ballot depends on.
         prompt_version: of the prompt set it is asked to rank by.
+        analysis_words: how long the analysis may be that its reply opens with.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Peer:
     copy: int = 0
     hidden: tuple[str, ...] = ()
     prompt_version: int = FIRST
+    analysis_words: int = MAX_ANALYSIS_WORDS
 
     @property
     def identity(self) -> list[object]:
@@ -121,18 +124,26 @@ class Peer:
     @property
     def form(self) -> dict[str, Any]:
         """How it is asked to rank, besides what about."""
-        return {"parameters": self.parameters, "draw": self.draw, "prompt_version": self.prompt_version}
+        return {
+            "parameters": self.parameters,
+            "draw": self.draw,
+            "prompt_version": self.prompt_version,
+            "analysis_words": self.analysis_words,
+        }
 
 
 def peers_of(
-    named: Iterable[tuple[str, Model, Parameters]], hidden: Iterable[str] = (), prompt_version: int = FIRST
+    named: Iterable[tuple[str, Model, Parameters]],
+    hidden: Iterable[str] = (),
+    prompt_version: int = FIRST,
+    analysis_words: int = MAX_ANALYSIS_WORDS,
 ) -> list[Peer]:
     """Peers of (name, model, parameters); the same model under two names is asked twice."""
     given = list(named)
     hide = tuple(sorted(set(hidden)))
     numbers = copies([model for _, model, _ in given])
     return [
-        Peer(name, model, how, copy, hide, prompt_version)
+        Peer(name, model, how, copy, hide, prompt_version, analysis_words)
         for (name, model, how), copy in zip(given, numbers, strict=True)
     ]
 
@@ -167,7 +178,8 @@ async def answer_question(question: Question, peer: Peer, *, attempt: int = 1, r
 
 def ranking_settings(peer: Peer, seed: int) -> str:
     """Digest of how an evaluator is asked to rank, whatever the question."""
-    return digest(["ranking", peer.identity, seed, templates_digest(peer.prompt_version), list(peer.hidden)])
+    words = [peer.analysis_words] if peer.analysis_words != MAX_ANALYSIS_WORDS else []
+    return digest(["ranking", peer.identity, seed, templates_digest(peer.prompt_version), list(peer.hidden), *words])
 
 
 def ballot_key(question: Question, answers: Mapping[str, str], peer: Peer, seed: int) -> str:

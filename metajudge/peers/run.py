@@ -60,7 +60,6 @@ def estimate_peers(
     session = Session.for_estimate(panel)
     models = session.models()
     peers = all_peers(models, session.models(evaluators) if evaluators else [])
-    version = peers[0].prompt_version
     candidates = {one.name for one in models}
     prices = prices_of((*panel.agents, *evaluators))
     estimate = Estimate.at(prices)
@@ -72,7 +71,7 @@ def estimate_peers(
         scored = EXPLANATION_TOKENS * len(criteria) * len(answers)
         for peer in peers:
             labels = blind(answers, seed=0, evaluation=question.id, judge=peer.name)
-            ranking = ranking_request(question.question, answers, labels, criteria, prompt_version=version)
+            ranking = ranking_request(question.question, answers, labels, criteria, **peer.form)
             if peer.name in candidates:
                 answer = answer_request(question.question, peer.parameters)
                 estimate.add(peer.name, prices, size_of(answer), REASONING_TOKENS)
@@ -175,14 +174,15 @@ async def run_peers(
     async with session.recording(totals, stop):
         asked = as_questions(questions)
         totals.questions = len(asked)
-        given = session.models(models)
-        judges = session.models(evaluators) if evaluators else []
-        peers = all_peers(given, judges)
-        answering = peers[: len(given)]
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
             answers = stack.enter_context(_attempts(out and answers_path(out), PeerAnswer, "an answer"))
             ballots = stack.enter_context(_attempts(out, Ballot, "a ballot"))
+            session.go_on_under((one.meta.get("prompt_digest") for one in ballots.earlier), templates_digest)
+            given = session.models(models)
+            judges = session.models(evaluators) if evaluators else []
+            peers = all_peers(given, judges)
+            answering = peers[: len(given)]
             _refuse_other_settings(ballots.earlier, peers, order_seed, out)
             run = _Run(session, totals, stop, on_result)
             try:
@@ -317,7 +317,7 @@ def all_peers(candidates: Sequence[Respondent], judges: Sequence[Respondent] = (
         raise ConfigurationError("peers judge each other: give at least two models, --model PROVIDER:MODEL each")
     hidden = {name for one in every for name in identifying_names(one.model.name)}
     named = ((one.name, one.model, one.parameters) for one in every)
-    return peers_of(named, hidden, candidates[0].prompt_version)
+    return peers_of(named, hidden, candidates[0].prompt_version, candidates[0].analysis_words)
 
 
 def _rankings(

@@ -24,9 +24,9 @@ bidirectional embeddings, overrides, isolates   ``[U+202E]`` and so on    shown 
 zero-width space, word joiner, invisible        ``[U+200B]`` and so on    they hide text or split words unseen
 operators, byte order mark, tag characters,
 supplementary variation selectors
-chat templates' control tokens:                 ``<|im_start| >``,        a server that tokenises them inside content
-``<|im_start|>``, ``[INST]``, ``<<SYS>>``,      ``[INST ]``, ``<s >``:    would see a new turn; a space inside
-``<s>``, ``<start_of_turn>``, ``</think>``...   one space goes in         makes them plain text
+chat templates' control tokens, by              ``<|im_start| >``,        a server that tokenises them inside content
+``chat_markers.toml``: ``<|im_start|>``,        ``[INST ]``, ``<s >``:    would see a new turn; a space inside
+``[INST]``, ``<<SYS>>``, ``</think>``...        one space goes in         makes them plain text
 ``Human:`` or ``Assistant:`` after an empty     ``Human :``               completion APIs used these as turn markers
 line
 ==============================================  ========================  ===========================================
@@ -34,7 +34,7 @@ line
 The second prompt set changes three things more. Control tokens in full-width brackets get their space, too: they become
 tokens where a server folds widths. So do the turn markers where the empty line, or the line itself, begins with blanks.
 And East Asian brackets before ``BEGIN`` or ``END`` become ``[``: they would pass for our markers. Elsewhere they
-are ordinary punctuation and stay.
+are ordinary punctuation and stay. The third set knows more markers, headings (``### Response:``) among them.
 
 Left alone, because ordinary text needs them: joiners (emoji, Persian, Indic scripts), left-to-right and
 right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code fences, HTML, template syntax
@@ -43,15 +43,18 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 
 import re
 import threading
+import tomllib
+from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 
 from metajudge.concurrency import LONG_TEXT
 from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
 
 OPEN, CLOSE = "⟦", "⟧"
-TOKEN_LENGTHS = {1: 24, 2: 16}
-"""Hexadecimal digits of a fence's token, by the prompt set that began with them."""
+TOKEN_LENGTHS = {1: 24, 2: 16, 3: 16}
+"""Hexadecimal digits of a fence's token, by the prompt sets that changed fences or what they make inert."""
 
 _HIDDEN = (
     *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F)),  # control characters but \t \n \r
@@ -72,30 +75,42 @@ _PIECE = 4_096
 """Characters replaced at once: no other thread runs meanwhile."""
 _PLAIN_ASCII = bytes([*b"\t\n\r", *range(32, 127)])
 
-# Tokens of chat templates, each up to the bracket before which the space goes. Two patterns that begin with a
-# literal character, because the regex engine skips to those far faster than to a set.
-_ANGLE_TOKEN = re.compile(
-    r"<(?:"
-    r"[|｜][^\s<>|｜]{1,64}[|｜]"  # noqa: RUF001 - <|im_start|>, <|eot_id|>, DeepSeek's full-width bars
-    r"|</?SYS>"
-    r"|/?(?:s|sop|eop|bos|eos|pad|unk|mask|cls|sep|think|tool_call|tool_response|tool_calls|function_calls"
-    r"|(?:start|end)_of_(?:turn|image|text)|(?:BOS|EOS|PAD|UNK|CLS|SEP|MASK)_TOKEN"
-    r"|(?:extra_id_|reserved_|unused)\d{1,4})"
-    r")(?=>)"
-)
-_SQUARE_NAMES = (
-    "/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|THINK"
-    "|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)"
-)
-_SQUARE_TOKEN = re.compile(rf"\[{_SQUARE_NAMES}(?=\])")
-_TURN = re.compile(r"\n\r?\n(?:Human|Assistant)(?=:)")
-
-# What the second set adds.
-_WIDE_TOKEN = re.compile(rf"[<＜][|｜][^\s<>|｜＜＞]{{1,64}}[|｜](?=[>＞])|［{_SQUARE_NAMES}(?=］)")  # noqa: RUF001
 _IMITATION = re.compile(r"[【［〖『「](?=\s{0,3}/?\s{0,3}(?:BEGIN|END)\b)")  # noqa: RUF001
 _WIDE_BRACKETS = frozenset("＜＞｜［］【〖『「")  # noqa: RUF001
-"""Of which each of the two patterns above needs one; tokens in ASCII alone have got their space before."""
-_SPACED_TURN = re.compile(r"\n[ \t]{0,8}\r?\n[ \t]{0,8}(?:Human|Assistant)(?=:)")
+"""Of which imitations, and control tokens in full-width brackets, need one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Markers:
+    """Control tokens and turn markers of chat templates, each up to the mark before which the space goes.
+
+    The patterns begin with a literal character where they can: the regex engine skips to those far faster.
+    """
+
+    angle: re.Pattern[str]
+    square: re.Pattern[str]
+    speaker: re.Pattern[str]
+    wide: re.Pattern[str] | None
+    rest: re.Pattern[str] | None
+
+
+@cache
+def _markers(rules: int) -> _Markers:
+    found: dict[str, list[str]] = {}
+    for one in tomllib.loads(files("metajudge.prompts").joinpath("chat_markers.toml").read_text("utf-8"))["marker"]:
+        if one["since"] <= rules:
+            found.setdefault(one["kind"], []).extend(one["tokens"])
+    of = {kind: f"(?:{'|'.join(tokens)})" for kind, tokens in found.items()}
+    blank = "" if rules == FIRST else r"[ \t]{0,8}"
+    return _Markers(
+        angle=re.compile(rf"<{of['angle']}(?=>)"),
+        square=re.compile(rf"\[{of['square']}(?=\])"),
+        speaker=re.compile(rf"\n{blank}\r?\n{blank}{of['speaker']}(?=:)"),
+        wide=re.compile(rf"[<＜][|｜][^\s<>|｜＜＞]{{1,64}}[|｜](?=[>＞])|［{of['square']}(?=］)")  # noqa: RUF001
+        if rules > FIRST
+        else None,
+        rest=re.compile(rf"\n{blank}{of['heading']}(?=:)|◁{of['white']}(?=▷)") if "heading" in of else None,
+    )
 
 
 @cache
@@ -134,28 +149,25 @@ def _neutralised(text: str, rules: int) -> str:
     if unusual and _UNSAFE.search(unusual):
         pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
         text = "".join(piece.translate(_LEGIBLE) if _UNSAFE.search(piece) else piece for piece in pieces)
+    markers = _markers(rules)
     if "<" in text:
-        text = _ANGLE_TOKEN.sub(r"\g<0> ", text)
-    if "]" in text and _has_square_end(text):
-        text = _SQUARE_TOKEN.sub(r"\g<0> ", text)
-    if "Human:" in text or "Assistant:" in text:
+        text = markers.angle.sub(r"\g<0> ", text)
+    if "]" in text and (rules > 2 or _has_square_end(text)):
+        text = markers.square.sub(r"\g<0> ", text)
+    if markers.wide is not None and not _WIDE_BRACKETS.isdisjoint(unusual):
+        text = markers.wide.sub(r"\g<0> ", text)
+        text = _IMITATION.sub("[", text)
+    if ":" in text:
         # A fence ends its opening line before the text: one line feed at the start of a text makes an empty line.
-        text = _TURN.sub(r"\g<0> ", f"\n{text}")[1:]
-    return text if rules == FIRST else _neutralised_further(text, unusual)
+        text = markers.speaker.sub(r"\g<0> ", f"\n{text}")[1:]
+    if markers.rest is not None and (":" in text or "◁" in text):
+        text = markers.rest.sub(r"\g<0> ", f"\n{text}")[1:]
+    return text
 
 
 def _has_square_end(text: str) -> bool:
-    """Whether a square token may be in a text, by how each of them ends: found far faster than their beginnings."""
+    """Whether a square token of the first sets may be in a text, by their ends: found far faster than beginnings."""
     return "T]" in text or "S]" in text or "K]" in text or "P]" in text or "D]" in text
-
-
-def _neutralised_further(text: str, unusual: str) -> str:
-    if not _WIDE_BRACKETS.isdisjoint(unusual):
-        text = _WIDE_TOKEN.sub(r"\g<0> ", text)
-        text = _IMITATION.sub("[", text)
-    if "Human:" in text or "Assistant:" in text:
-        text = _SPACED_TURN.sub(r"\g<0> ", f"\n{text}")[1:]
-    return text
 
 
 def fence(name: str, text: str, version: int = FIRST) -> str:

@@ -44,5 +44,8 @@ def without_reply_form(instruction: str | None) -> str | None:
 
 @cache
 def _own_prompts() -> frozenset[str]:
-    ranking = {render_ranking_system(scored=scored, ties=ties) for scored, ties in product((True, False), repeat=2)}
+    ranking = {
+        render_ranking_system(scored=scored, ties=ties, version=version)
+        for scored, ties, version in product((True, False), (True, False), prompt_sets())
+    }
     return frozenset({render_grading_system(), *map(render_pairwise_system, prompt_sets()), *ranking})

@@ -13,7 +13,7 @@ from metajudge.errors import PromptError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.instruction import without_reply_form
 from metajudge.prompts.reasons import gives_reasons
-from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS, ReplyForm
+from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
@@ -93,7 +93,7 @@ def render_system(
     if version == FIRST:
         return render("system", version, rubric=rubric, role=text, explanations_first=form.explanations == "before")
     shown = rubric.for_verdict_alone() if verdict_alone else rubric
-    values = {"form": form, "analysis_words": MAX_ANALYSIS_WORDS, "verdict_alone": verdict_alone}
+    values = {"form": form, "analysis_words": form.words, "verdict_alone": verdict_alone}
     return render("system", version, rubric=shown, role=text, **values)
 
 

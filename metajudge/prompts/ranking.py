@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from metajudge.errors import PromptError
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 
@@ -31,10 +32,22 @@ class _ShownResponse:
     text: str
 
 
+def opens_with_analysis(version: int) -> bool:
+    """Whether a set has ranking judges write an analysis before they score; the first two have them score first."""
+    return version > FIRST + 1
+
+
 @cache
-def render_ranking_system(*, scored: bool, ties: bool = False, version: int = FIRST) -> str:
-    """The instruction to every ranking judge: the same for all questions, so that providers cache it."""
-    return render("ranking_system", version, scored=scored, ties=ties)
+def render_ranking_system(
+    *, scored: bool, ties: bool = False, version: int = FIRST, analysis_words: int = MAX_ANALYSIS_WORDS
+) -> str:
+    """The instruction to every ranking judge: the same for all questions, so that providers cache it.
+
+    Args:
+        analysis_words: how long the analysis may be, by the prompt; the first two sets ask for none.
+    """
+    length = {"analysis_words": analysis_words} if opens_with_analysis(version) else {}
+    return render("ranking_system", version, scored=scored, ties=ties, **length)
 
 
 def render_ranking(

@@ -17,11 +17,13 @@ class ReplyForm:
     Attributes:
         analysis: whether the first property of the reply is ``analysis``: free text, not scored, in which the model
             solves the task and checks the rationale before it scores.
+        words: how long the analysis may be, by the prompt.
         explanations: whether each score has an explanation before it or after it, or there are ``none``.
     """
 
     analysis: bool = False
     explanations: Literal["before", "after", "none"] = "before"
+    words: int = MAX_ANALYSIS_WORDS
 
     def check(self, version: int) -> None:
         """Refuses a form that a prompt set cannot ask for.

@@ -76,6 +76,12 @@ def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
     return [_run(row) for row in cursor.execute(query, [limit]).fetchall()]
 
 
+def run_configs(cursor: Cursor, command: str) -> list[dict[str, Any]]:
+    """The settings that the last hundred runs of a command recorded, newest first."""
+    query = "SELECT config FROM runs WHERE command = $1 ORDER BY started_at DESC LIMIT 100"
+    return [orjson.loads(config) for (config,) in cursor.execute(query, [command]).fetchall()]
+
+
 def _run(row: Sequence[Any]) -> RunRecord:
     run_id, command, started_at, status, config, at, summary = row
     return RunRecord(

@@ -278,6 +278,10 @@ class Store:
         """Newest first."""
         return await self.ask(lambda connection: queries.runs(connection, limit))
 
+    async def run_configs(self, command: str) -> list[dict[str, Any]]:
+        """The settings that the last hundred runs of a command recorded, newest first."""
+        return await self.ask(lambda connection: queries.run_configs(connection, command))
+
     async def judgments(self) -> list[Judgment]:
         """Every judgment whose texts are kept."""
         return await self.ask(queries.judgments)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from metajudge.errors import ConfigurationError
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.providers.families import FamilyPolicy
 from metajudge.scoring.formulas import check_threshold, quorum_of
 from metajudge.types import digest
@@ -174,7 +175,8 @@ def _form_part(agent: "Agent") -> object:
     form = agent.form
     if not form.analysis and form.explanations != "none":
         return form.explanations == "before"
-    return [form.analysis, form.explanations]
+    words = [form.words] if form.analysis and form.words != MAX_ANALYSIS_WORDS else []
+    return [form.analysis, form.explanations, *words]
 
 
 def _finer(agent: "Agent") -> list[object]:

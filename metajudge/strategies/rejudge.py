@@ -20,6 +20,7 @@ from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
 from metajudge.judging.judges import Game, PairwiseJudge, orders_of
 from metajudge.judging.records import support
+from metajudge.prompts.versions import hides_always
 from metajudge.strategies.outcome import Outcome, asked_each
 from metajudge.strategies.panel import Panel
 from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Pairwise, Status
@@ -52,7 +53,7 @@ def judge_of(agent: Agent) -> PairwiseJudge:
         agent.model,
         agent.parameters,
         with_reference=True,
-        hide_identities=False,
+        hide_identities=hides_always(agent.prompt_version),
         prompt_version=agent.prompt_version,
     )
 

@@ -1,8 +1,8 @@
 """The prompt set of a panel that names none.
 
 It is the newest set. There is one exception, so that a command finds what it stored before: where the results at hand
-include assessments by this very panel (the digest that is part of every key) under the first set, the panel continues
-with the first set, and a notice says so. Another threshold, strategy or rubric makes another panel.
+include assessments by this very panel (the digest that is part of every key) under an older set, the panel continues
+with the newest of these, and a notice says so. Another threshold, strategy or rubric makes another panel.
 """
 
 from collections.abc import Mapping, Set
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Set
 from metajudge.errors import MetajudgeError
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig
-from metajudge.prompts.versions import FIRST, NEWEST, prompt_sets
+from metajudge.prompts.versions import NEWEST, continues, prompt_sets
 from metajudge.providers.model import Model
 from metajudge.providers.stack import Resources
 from metajudge.store import Store
@@ -38,14 +38,11 @@ def with_prompt_set(
     """
     if config.prompt_version is not None or not config.all_agents:
         return config, None
-    if not known or known.isdisjoint(_panels_under_first(config, models)):
-        return config.model_copy(update={"prompt_version": NEWEST}), None
-    notice = (
-        f"prompt version {FIRST} is used, because the store has assessments by this panel under it; version {NEWEST} "
-        f"asks every judgment again: --prompt-version {NEWEST} (--dry-run prices it), or prompt_version = {NEWEST} in "
-        f"the panel file. prompt_version = {FIRST} there ends this notice"
-    )
-    return config.model_copy(update={"prompt_version": FIRST}), notice
+    for version in sorted(prompt_sets(), reverse=True) if known else ():
+        if not known.isdisjoint(_panels_under(version, config, models)):
+            notice = None if version == NEWEST else continues(version, "the store has assessments by this panel")
+            return config.model_copy(update={"prompt_version": version}), notice
+    return config.model_copy(update={"prompt_version": NEWEST}), None
 
 
 def priced_vetter(config: PanelConfig, models: Mapping[str, Model] | None = None) -> Vetter:
@@ -68,14 +65,14 @@ def under_every_set(config: PanelConfig) -> dict[int, Vetter]:
     return found
 
 
-def _panels_under_first(config: PanelConfig, models: Mapping[str, Model] | None) -> set[str]:
-    """Digests under the first prompt set of the panels that ask models; none where the set cannot serve them.
+def _panels_under(version: int, config: PanelConfig, models: Mapping[str, Model] | None) -> set[str]:
+    """Digests under a prompt set of the panels that ask models; none where the set cannot serve them.
 
     Without a threshold of its own a panel is looked for under the former default, too: rejudge had the same as others.
     """
     found = set()
     for threshold in {config.threshold, THRESHOLD if config.threshold is None else config.threshold}:
-        given = config.model_copy(update={"prompt_version": FIRST, "threshold": threshold})
+        given = config.model_copy(update={"prompt_version": version, "threshold": threshold})
         try:
             vetter = priced_vetter(given, models)
         except MetajudgeError:

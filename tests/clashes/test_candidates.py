@@ -103,7 +103,7 @@ def test_two_prompts_of_one_model_are_two_candidates_and_judges_see_neither(file
         texts = shown_in(body["messages"][-1]["content"])
         grade = {"reason": "r", "score": 4}
         scores = {label: {f"c{n}": grade for n in range(1, 5)} for label in texts}
-        return json.dumps({"scores": scores, "comparison": "c", "ranking": list(texts)})
+        return json.dumps({"scores": scores, "analysis": "c", "ranking": list(texts)})
 
     async def run(server):
         panel, candidates = load_clash_file(file).panel, load_clash_file(file).candidates

@@ -9,7 +9,7 @@ from metajudge.clashes.clash import Place
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import ClashTotals, clash, clash_item, estimate_clash
 from metajudge.clashes.setup import ClashSettings, build_clash, repeat_numbers
-from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, ModelTimeoutError
+from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, RateLimitedError
 from metajudge.panels.config import PanelConfig, panel_config, with_flags
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
@@ -79,7 +79,7 @@ class TestFiles:
         priced = ScriptedModel(
             lambda request: Reply(reply(request, list(shown(request))), "stop", "ann", cost_usd=0.5), name="ann"
         )
-        lost = fails(ModelTimeoutError("late"), name="ben")
+        lost = fails(RateLimitedError("too many requests"), name="ben")
         for ben in (lost, *judges("ben")):
             async with Session([priced, ben], panel=panel_config({"retry": {"attempts": 1}})) as session:
                 found = await clash(session, [PAIR], out=out)

@@ -34,7 +34,7 @@ def answer(body):
     if body["model"] == "contrary":
         order.reverse()
     scores = json.loads(score_answer(2)(body))["scores"]
-    return json.dumps({"scores": scores, "comparison": "By length.", "ranking": order})
+    return json.dumps({"scores": scores, "analysis": "By length.", "ranking": order})
 
 
 def candidates(server):
@@ -85,7 +85,7 @@ class TestOneprompt:
 class TestFiles:
     def test_a_lost_judge_is_asked_again_and_the_first_attempt_stays(self, run):
         write_items("items.jsonl", 1)
-        lost = ["400"]
+        lost = ["413"]
         fault = lambda request: lost.pop() if lost and request.body["model"] == "one" else None  # noqa: E731
         with LLMServer(answer=answer, faults=fault) as server:
             command = ("clash", "items.jsonl", *judges(server), "--responses", "given", "--out", "clash.jsonl")
@@ -203,7 +203,7 @@ class TestOneJudge:
         def first(body):
             labels = list(requested_schema(body)["properties"]["scores"]["properties"])
             scores = json.loads(score_answer(2)(body))["scores"]
-            return json.dumps({"scores": scores, "comparison": "First.", "ranking": labels})
+            return json.dumps({"scores": scores, "analysis": "First.", "ranking": labels})
 
         with LLMServer(answer=first) as server:
             given = ("--responses", "given", *judges(server, "fond=openai:one"), "--out", "clash.jsonl")

@@ -301,7 +301,7 @@ class TestFailures:
         broken = {"on": True}
 
         def down(request):
-            return "400" if broken["on"] and request.body["model"] == "bee" and is_ranking(request.body) else None
+            return "413" if broken["on"] and request.body["model"] == "bee" and is_ranking(request.body) else None
 
         with LLMServer(answer=answer, faults=down) as server:
             assert run("peers", *command(server)).exit_code == 1
@@ -340,7 +340,7 @@ class TestFailures:
     def test_a_ranking_that_is_no_permutation_is_never_mended(self, run):
         def careless(body):
             if is_ranking(body) and body["model"] == "ant":
-                return json.dumps({"scores": {}, "comparison": "", "ranking": "A0 > A0 > A1"})
+                return json.dumps({"scores": {}, "analysis": "", "ranking": "A0 > A0 > A1"})
             return answer(body)
 
         with LLMServer(answer=careless) as server:

@@ -26,8 +26,10 @@ def shown_in(prompt):
 def reply(request, order, *, score=4, reason=""):
     """A reply with this ranking (labels, or groups of tied ones); every score is ``score``."""
     groups = [group if isinstance(group, list) else [group] for group in order]
-    answer = {"comparison": "They differ.", "ranking": " > ".join(" = ".join(group) for group in groups)}
-    scored = request.schema.schema["properties"].get("scores")
+    properties = request.schema.schema["properties"]
+    reasons = "analysis" if "analysis" in properties else "comparison"
+    answer = {reasons: "They differ.", "ranking": " > ".join(" = ".join(group) for group in groups)}
+    scored = properties.get("scores")
     if scored:
         entry = {"reason": reason, "score": score}
         answer["scores"] = {

@@ -52,14 +52,14 @@ def shown(request: ModelRequest) -> list[str]:
     return [block.split("⟧\n", 1)[1].split("\n⟦END", 1)[0] for block in blocks]
 
 
-def ranking(best: int, criteria: int = 4) -> str:
+def ranking(best: int, criteria: int = 4, reasons: str = "analysis") -> str:
     """A reply that puts the response shown at a place first."""
     scores = {
         label: {f"c{n}": {"reason": "short", "score": 5 - (place != best)} for n in range(1, criteria + 1)}
         for place, label in enumerate(("A0", "A1"))
     }
     order = ["A0", "A1"] if best == 0 else ["A1", "A0"]
-    return json.dumps({"scores": scores, "comparison": "Compared.", "ranking": " > ".join(order)})
+    return json.dumps({"scores": scores, reasons: "Compared.", "ranking": " > ".join(order)})
 
 
 def fond_of(word: str, name: str, *, wrong: float = 0.0, fails: float = 0.0, seed: int = 1) -> ScriptedModel:
@@ -71,6 +71,7 @@ def fond_of(word: str, name: str, *, wrong: float = 0.0, fails: float = 0.0, see
             return RateLimitedError("too many requests")
         texts = shown(request)
         best = next((place for place, text in enumerate(texts) if word in text), 0)
-        return ranking(1 - best if rng.random() < wrong else best)
+        reasons = "analysis" if "analysis" in request.schema.schema["properties"] else "comparison"
+        return ranking(1 - best if rng.random() < wrong else best, reasons=reasons)
 
     return ScriptedModel(script, name=name)

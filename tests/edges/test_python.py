@@ -174,7 +174,7 @@ def ranking(name: str, *, longest: bool) -> ScriptedModel:
         found = dict(re.findall(r"## Response (\w+)\n\n⟦[^⟧]*⟧\n(.*?)\n⟦", request.messages[-1].text, re.DOTALL))
         order = sorted(found, key=lambda label: len(found[label]), reverse=longest)
         scores = {label: {one: {"reason": "", "score": 4} for one in row["properties"]} for label, row in rows.items()}
-        return json.dumps({"comparison": "They differ.", "ranking": " > ".join(order), "scores": scores})
+        return json.dumps({"analysis": "They differ.", "ranking": " > ".join(order), "scores": scores})
 
     return ScriptedModel(answer, name=name)
 
@@ -187,7 +187,7 @@ def peer(name: str, text: str) -> ScriptedModel:
             return text
         found = dict(re.findall(r"## Response (\w+)\n\n⟦[^⟧]*⟧\n(.*?)\n⟦", request.messages[-1].text, re.DOTALL))
         order = sorted(found, key=lambda label: (-len(found[label]), label))
-        return json.dumps({"comparison": "They differ.", "ranking": " > ".join(order)})
+        return json.dumps({"analysis": "They differ.", "ranking": " > ".join(order)})
 
     return ScriptedModel(answer, name=name)
 

@@ -12,9 +12,12 @@ from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import clash as run_clash
 from metajudge.cli import bench as bench_cli
 from metajudge.cli.clash import clash
+from metajudge.cli.judge import judge
 from metajudge.cli.peers import peers
+from metajudge.judging.identity import hide_identities
 from metajudge.session import Session
-from metajudge.types import Item
+from metajudge.types import Item, Judgment
+from metajudge.vetting.engine import Engine
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.llm_server import LLMServer, requested_schema
 from tests.doubles.ranking import shown_in
@@ -25,6 +28,7 @@ LEAKS = {
 }
 NAMES = ("gpt", "openai", "open ai", "claude", "cla\u200bude", "anthropic", "google", "deepmind", "my-tuned")
 QUESTION = "What is 2 + 2?"
+TIE = {"verdict": "A=B"}
 MODELS = [None, {"A": "gpt-4o", "B": "claude-v1"}, {"A": "my-tuned-model-7", "B": "gpt-3.5-turbo"}]
 
 
@@ -33,8 +37,10 @@ def answer(body):
     schema = requested_schema(body)
     if schema is None:
         return LEAKS["A" if body["model"].endswith("one") else "B"]
+    if "reasoning" in schema["properties"]:
+        return json.dumps({"reasoning": "4 is right.", **({"grade": 5} if "grade" in schema["properties"] else TIE)})
     labels = list(shown_in(body["messages"][-1]["content"])) or ["A0", "A1"]
-    found = {"comparison": "They differ.", "ranking": " > ".join(labels)}
+    found = {"analysis": "They differ.", "ranking": " > ".join(labels)}
     if "scores" in schema["properties"]:
         rows = schema["properties"]["scores"]["properties"]
         found["scores"] = {
@@ -103,6 +109,28 @@ def by_reliability(server, models):
     return record.blinding.model_dump()
 
 
+def by_judge(server, models, *more):
+    Path("items.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
+    command(judge, "judge")("items.jsonl", *judges(server), "--out", "j.jsonl", *more)
+    return json.loads(Path("j.jsonl").read_text().splitlines()[0])["meta"]["blinding"]
+
+
+def by_grade(server, models):
+    return by_judge(server, models, "--grade")
+
+
+def by_rejudge(server, models):
+    given = Judgment(id="j1", item=item(models), judge="j", verdict="A>B", rationale="r", order=("A", "B"))
+
+    async def main():
+        panel = panel_of(server, "xyz").model_copy(update={"strategy": "rejudge"})
+        async with Engine(panel=panel, store=None) as engine:
+            await engine.vet(given)
+
+    asyncio.run(main())
+    return hide_identities(LEAKS, question=QUESTION).report.model_dump()  # an assessment has no place for it
+
+
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -122,7 +150,7 @@ def rankings_asked(server):
 
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("models", MODELS, ids=["unknown", "known", "made up"])
-@pytest.mark.parametrize("path", [by_cli, by_http, by_python, by_peers, by_reliability])
+@pytest.mark.parametrize("path", [by_cli, by_http, by_python, by_peers, by_reliability, by_judge, by_grade, by_rejudge])
 def test_no_request_to_a_judge_holds_a_name_on_any_path(path, models):
     with LLMServer(answer=answer) as server:
         report = path(server, models)

@@ -68,10 +68,10 @@ class TestSets:
             assert prompts_digest("judgment", version=NEXT) == prompts_digest("judgment", version=NEWEST)
 
     def test_an_unknown_version_names_those_that_exist(self, published):
-        with pytest.raises(ConfigurationError, match=r"prompt_version 4: .*choose one of 1, 2, 3"):
-            check_version(4)
-        with pytest.raises(ConfigurationError, match="prompt_version 4"):
-            render("repair", 4, problems=["x"])
+        with pytest.raises(ConfigurationError, match=rf"prompt_version {NEXT + 1}: .*choose one of 1, 2, 3, {NEXT}"):
+            check_version(NEXT + 1)
+        with pytest.raises(ConfigurationError, match=f"prompt_version {NEXT + 1}"):
+            render("repair", NEXT + 1, problems=["x"])
 
     @pytest.mark.parametrize("strategy", ["single", "signals"])
     def test_a_panel_with_an_unknown_version_is_refused(self, strategy):

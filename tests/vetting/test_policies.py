@@ -75,7 +75,7 @@ async def test_a_store_with_this_panels_assessments_under_the_first_set_continue
     version, said = await vet(of_agent(server), store)
     assert (version, server.count) == (FIRST, 3)
     (notice,) = said
-    assert f"--prompt-version {NEWEST}" in notice
+    assert "--prompt-version newest" in notice
     assert "prompt_version = " in notice
 
 
@@ -139,7 +139,7 @@ async def test_the_estimate_says_what_is_stored_under_which_set(server, tmp_path
     one, other = estimate_vetting(old, RECORDS, found), estimate_vetting(new, RECORDS, changed)
     assert (one.prompt_version, one.stored, one.calls) == (FIRST, 2, 1)
     assert (other.prompt_version, other.stored, other.calls) == (NEWEST, 0, 3)
-    assert one.stored_by_prompt_version == other.stored_by_prompt_version == {"1": 2, "2": 0}
+    assert one.stored_by_prompt_version == other.stored_by_prompt_version == {"1": 2, "2": 0, "3": 0}
     assert found.notice is not None
     assert changed.notice is None
     assert server.count == 2

@@ -29,7 +29,7 @@ def divided(models):
         rows = schema["properties"]["scores"]["properties"]
         fine = {"reason": "", "score": 4}
         scores = {label: dict.fromkeys(row["properties"], fine) for label, row in rows.items()}
-        return json.dumps({"comparison": "They differ.", "ranking": " > ".join(order), "scores": scores})
+        return json.dumps({"analysis": "They differ.", "ranking": " > ".join(order), "scores": scores})
 
     return models(answer=answer)
 
