@@ -11,10 +11,12 @@ from itertools import product
 from metajudge.prompts.grading import render_grading_system
 from metajudge.prompts.judge import render_pairwise_system
 from metajudge.prompts.ranking import render_ranking_system
+from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import prompt_sets
 
 _HEADING = re.compile(r"^# (.+)\n", re.MULTILINE)
 _LEFT_OUT = ("Material and instructions", "Reply")
+_LENGTH = re.compile(r"(?<=at most )\d+(?= words: first)")
 _UNTITLED = "Your task"
 
 
@@ -37,7 +39,7 @@ def without_reply_form(instruction: str | None) -> str | None:
 
     Records of earlier versions have the whole prompt.
     """
-    if instruction is None or instruction not in _own_prompts():
+    if instruction is None or _LENGTH.sub(str(MAX_ANALYSIS_WORDS), instruction) not in _own_prompts():
         return instruction
     return criteria_part(instruction)
 
