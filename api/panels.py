@@ -19,11 +19,11 @@ from metajudge.decision import BUILTIN_POLICIES, Policy
 from metajudge.errors import ConfigurationError, MetajudgeError, PolicyError, RubricError, StoreError
 from metajudge.feedback.loop import POLICY
 from metajudge.files.replacing import replacing
+from metajudge.files.yaml_documents import looks_like_path
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import Model
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.rubric import BUILTIN_RUBRICS, CASE_RUBRICS, Rubric, list_rubrics, load_rubric
-from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.session import Respondent
 from metajudge.store import Store
 from metajudge.strategies import Panel, StrategyName, Vetter

@@ -277,7 +277,7 @@ class Session:
             PolicyError: no such policy, or a file that is not one.
         """
         from metajudge.feedback.loop import PoliciesInForce, policy_in_force
-        from metajudge.rubric.yaml_documents import looks_like_path
+        from metajudge.files.yaml_documents import looks_like_path
 
         if self._store is None or not isinstance(given, str) or looks_like_path(given):
             return await policy_in_force(given, self._store)

@@ -14,8 +14,7 @@ from metajudge.cases.quotes import is_quoted
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote, weighted_score
 from metajudge.concurrency import off_the_loop
 from metajudge.decision import CasePlan, StagePlan
-from metajudge.prompts.briefing import Briefing
-from metajudge.prompts.case import render_case_stage, render_case_system
+from metajudge.prompts.case import Briefing, render_case_stage, render_case_system
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters

@@ -26,14 +26,13 @@ from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range, StagePlan, decide_adjusted
 from metajudge.decision.bands import Change, changes
 from metajudge.errors import InputError
+from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.installation import __version__
 from metajudge.judging.records import parameters_set
-from metajudge.prompts import briefing as briefings
-from metajudge.prompts.case import TEMPLATES
+from metajudge.prompts.case import BRIEFING, CASE
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric, Scale
-from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.types import Absent, Action, DecisionInputs
 from metajudge.types.spent import Spent, total
 
@@ -294,7 +293,7 @@ class CasePanel:
         """Digest of the prompt templates."""
         version = self.judges[0].prompt_version if self.judges else FIRST
         told = briefing_of(self.plan, self.plan.criteria)
-        used = TEMPLATES if told is None else (*TEMPLATES, *briefings.TEMPLATES)
+        used = CASE if told is None else (*CASE, *BRIEFING)
         return prompts_digest(*used, version=version)
 
     def _groups(self) -> list[list[StagePlan]]:

@@ -22,12 +22,12 @@ from metajudge.cases.records import keep_result, numbers_of, review_of
 from metajudge.cases.result import CaseResult, quotes_in
 from metajudge.decision import DEFAULT_CASE_POLICY, Policy, case_rubric
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.files.yaml_documents import looks_like_path
 from metajudge.outcomes.sending import send_unstored
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source, open_bytes, read_lines
 from metajudge.readers.reasons import as_record, reason_of
 from metajudge.rubric import Rubric
-from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all

@@ -27,11 +27,11 @@ from metajudge.judging.criteria import (
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
 from metajudge.judging.judges import JudgeRanking, rank_responses, ranking_request, templates_digest
-from metajudge.prompts.criteria import TEMPLATES as CRITERIA_TEMPLATES
-from metajudge.prompts.ranking import render_ranking, render_ranking_system
+from metajudge.prompts.judges import render_ranking, render_ranking_system
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
+from metajudge.prompts.writers import CRITERIA
 from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.types import Item, digest
 from metajudge.types.spent import TimedSpent, total
@@ -466,7 +466,7 @@ def prepare_prompts(clash: Clash) -> None:
 
 @cache
 def _prompt_digests(version: int) -> dict[str, str]:
-    return {"ranking": templates_digest(version), "criteria": prompts_digest(*CRITERIA_TEMPLATES, version=version)}
+    return {"ranking": templates_digest(version), "criteria": prompts_digest(*CRITERIA, version=version)}
 
 
 def _identity(candidate: Candidate) -> list[object]:

@@ -38,12 +38,12 @@ from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, case_rubric, load_policy
 from metajudge.feedback.loop import policy_in_force
+from metajudge.files.yaml_documents import looks_like_path
 from metajudge.outcomes.sending import webhook_of
 from metajudge.readers.lines import Reject
 from metajudge.report.document import Report, Section, Table
 from metajudge.report.files import write_report
 from metajudge.report.tables import table_with
-from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile, write_lines

@@ -17,10 +17,10 @@ from metajudge.files.command_line import command
 from metajudge.judging.rubric_refining import PARAMETERS, Notes, read_notes, refine_rubric, rubric_name, rubric_yaml
 from metajudge.prompts.case import render_case_system
 from metajudge.prompts.meta_judge import render_system
-from metajudge.prompts.refining import TEMPLATES
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST, NEWEST, check_version
+from metajudge.prompts.writers import REFINING
 from metajudge.rubric import Rubric, list_case_rubrics, list_rubrics, load_rubric
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.runs.loop import RunEnd
@@ -96,7 +96,7 @@ def _provenance(source: str, digest: str, asked: str, answer: Answer[Rubric], sc
     lines = [
         f"Refined from {source} (digest {digest}) by {asked} on {when}, metajudge {__version__}.",
         f"Model as reported: {answer.reported_model or 'not reported'}; request {answer.key}; "
-        f"prompt templates {prompts_digest(*TEMPLATES)}; replies {answer.replies}.",
+        f"prompt templates {prompts_digest(*REFINING)}; replies {answer.replies}.",
         "A model wrote this: read it before you judge by it.",
     ]
     return [*lines, f"Scenario: {scenario}"] if scenario else lines

@@ -14,9 +14,8 @@ from pydantic import BaseModel
 
 from metajudge.decision.policy import Policy, check_rubric
 from metajudge.errors import PolicyError, RubricError
+from metajudge.files.yaml_documents import did_you_mean, looks_like_path, name_list, parse_record, read_text
 from metajudge.rubric import Rubric, load_rubric
-from metajudge.rubric.model import did_you_mean, name_list
-from metajudge.rubric.yaml_documents import looks_like_path, parse_record, read_text
 
 BUILTIN_POLICIES = ("verdict", "verdict_score", "risk_analysis", "risk_analysis_verified")
 """The policies that come with metajudge; the first is the default for verdicts."""

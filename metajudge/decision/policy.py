@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from metajudge.decision.bands import Band, Outcome, problems
 from metajudge.decision.profile import CasePlan
 from metajudge.errors import PolicyError
-from metajudge.rubric.model import Name, Rubric, Text, Weight, did_you_mean, name_list
+from metajudge.files.yaml_documents import did_you_mean, name_list
+from metajudge.rubric.model import Name, Rubric, Text, Weight
 from metajudge.types.decision import Basis
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Frozen

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from metajudge.decision.bands import pieces
-from metajudge.rubric.model import LevelKey, Name, Text, Weight, did_you_mean, name_list
+from metajudge.files.yaml_documents import did_you_mean, name_list
+from metajudge.rubric.model import LevelKey, Name, Text, Weight
 from metajudge.types.frozen import Frozen
 from metajudge.types.interval import UNIT, Interval
 

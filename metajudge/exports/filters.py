@@ -8,7 +8,7 @@ import duckdb
 from pydantic import BeforeValidator, Field, model_validator
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.rubric.model import did_you_mean, name_list
+from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Frozen
 

@@ -25,7 +25,7 @@ from metajudge.feedback.changes import (
 )
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import Pattern, find_patterns
-from metajudge.prompts.revising import render_revising, render_revising_system
+from metajudge.prompts.writers import render_revising, render_revising_system
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric.model import Criterion
 

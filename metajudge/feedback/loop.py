@@ -36,9 +36,9 @@ from metajudge.feedback.metrics import (
     metrics,
     metrics_by,
 )
+from metajudge.files.yaml_documents import looks_like_path
 from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewState, ReviewStatus
-from metajudge.rubric.yaml_documents import looks_like_path
 from metajudge.store import AuditEntry, Store
 from metajudge.types import digest
 from metajudge.types.frozen import Frozen

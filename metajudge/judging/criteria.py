@@ -19,10 +19,10 @@ from metajudge.agents.parse import load_object
 from metajudge.agents.schema import object_schema
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
-from metajudge.prompts.criteria import TEMPLATES, render_criteria, render_criteria_system
-from metajudge.prompts.ranking import ShownCriterion
+from metajudge.prompts.judges import ShownCriterion
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST
+from metajudge.prompts.writers import CRITERIA, render_criteria, render_criteria_system
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.types import Failure, valid_text
 from metajudge.types.frozen import Frozen
@@ -175,7 +175,7 @@ async def generate_criteria(
         model=model.name,
         reported_model=answer.reported_model,
         request_digest=answer.key,
-        prompt_digest=prompts_digest(*TEMPLATES, version=prompt_version),
+        prompt_digest=prompts_digest(*CRITERIA, version=prompt_version),
         reply=answer.text,
         replied=answer.replied,
         cost_usd=answer.cost_usd,

@@ -20,9 +20,17 @@ from metajudge.judging.replies import (
     reasoned_schema,
     stated_marks,
 )
-from metajudge.prompts.grading import render_grading, render_grading_system
-from metajudge.prompts.judge import LABELS, render_pairwise, render_pairwise_system
-from metajudge.prompts.ranking import TEMPLATES, opens_with_analysis, render_ranking, render_ranking_system
+from metajudge.prompts.judges import (
+    LABELS,
+    RANKING,
+    opens_with_analysis,
+    render_grading,
+    render_grading_system,
+    render_pairwise,
+    render_pairwise_system,
+    render_ranking,
+    render_ranking_system,
+)
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST, hides_always
@@ -152,7 +160,7 @@ class Game(JudgeRecord):
 
 @dataclass(frozen=True, slots=True)
 class PairwiseJudge(ItemJudge):
-    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judge`."""
+    """A model that compares two responses; in the manner of Arena-Hard, see :mod:`metajudge.prompts.judges`."""
 
     async def compare(self, item: Item, order: Order, *, retry: bool = False) -> Game:
         """Judges a pair in one order; a model's failure ends in the game, typed.
@@ -379,4 +387,4 @@ def ranking_request(
 
 def templates_digest(version: int = FIRST) -> str:
     """Digest of the prompt templates of ranking."""
-    return prompts_digest(*TEMPLATES, version=version)
+    return prompts_digest(*RANKING, version=version)

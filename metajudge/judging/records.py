@@ -6,8 +6,8 @@ from typing import Literal
 
 from metajudge.installation import __version__
 from metajudge.judging.judges import Game, Grading, orders_of
-from metajudge.prompts import grading, judge
 from metajudge.prompts.instruction import criteria_part
+from metajudge.prompts.judges import GRADING, LABELS, PAIRWISE
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
 from metajudge.types import AnyVerdict, Item, Judgment, Pairwise
@@ -43,7 +43,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         "model": game.model,
         "reported_model": game.reported_model,
         "prompt_digest": prompts_digest(
-            *(judge.TEMPLATES if isinstance(game, Game) else grading.TEMPLATES), version=game.prompt_version
+            *(PAIRWISE if isinstance(game, Game) else GRADING), version=game.prompt_version
         ),
         "request_digest": game.request_digest,
         "parameters": parameters_set(game.parameters),
@@ -61,7 +61,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         no_verdict=game.no_verdict,
         rationale=game.text,
         order=game.order,
-        labels=judge.LABELS if isinstance(game, Game) else None,
+        labels=LABELS if isinstance(game, Game) else None,
         instruction=criteria_part(game.instruction),
         meta=meta,
     )
@@ -91,7 +91,7 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
             "reported_model": first.reported_model,
             "rule": rule,
             "games": recorded,
-            "prompt_digest": prompts_digest(*judge.TEMPLATES, version=first.prompt_version),
+            "prompt_digest": prompts_digest(*PAIRWISE, version=first.prompt_version),
             "cost_usd": sum_if_known(game.cost_usd for game in games),
             "metajudge_version": __version__,
         },

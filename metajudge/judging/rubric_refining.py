@@ -18,7 +18,7 @@ from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.parse import load_object
 from metajudge.agents.schema import object_schema
 from metajudge.errors import RubricError
-from metajudge.prompts.refining import render_refining, render_refining_system
+from metajudge.prompts.writers import render_refining, render_refining_system
 from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.rubric import Rubric, Scale, validate_rubric_text
 from metajudge.types import valid_text

@@ -1,15 +1,42 @@
-"""The prompts of a case judge: what a stage is scored on, and the stage's work.
+"""The prompts of a case judge: what a stage is scored on, what the policy says beside it, and the stage's work.
 
 What is the same for all cases of a policy comes first, so that providers cache it. The judge sees the case's type, what
 the stage was given and what it produced; no weights, no thresholds, no other judge's scores.
 """
 
-from metajudge.prompts.briefing import Briefing, render_briefing
+from dataclasses import dataclass
+
 from metajudge.prompts.templates import render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
 
-TEMPLATES = ("case_system", "case_stage", "repair")
+BRIEFING = ("case_briefing",)
+"""The template of briefings; used only where a policy has one, so that other prompts keep their digests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What judges of cases are told beside the rubric.
+
+    Attributes:
+        company: whose work it is, and what is to be known about it.
+        priorities: what it holds to be important, the most important first.
+        language: of comments and weaknesses; quotes stay as they are.
+        instructions: about single criteria, in the criteria's order.
+    """
+
+    company: str | None = None
+    priorities: tuple[str, ...] = ()
+    language: str | None = None
+    instructions: tuple[str, ...] = ()
+
+
+def render_briefing(briefing: Briefing, *, version: int = FIRST) -> str:
+    """The end of the instruction to a judge of a stage."""
+    return render("case_briefing", version, briefing=briefing)
+
+
+CASE = ("case_system", "case_stage", "repair")
 """The templates of case judging, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
 

@@ -8,9 +8,7 @@ import re
 from functools import cache
 from itertools import product
 
-from metajudge.prompts.grading import render_grading_system
-from metajudge.prompts.judge import render_pairwise_system
-from metajudge.prompts.ranking import render_ranking_system
+from metajudge.prompts.judges import render_grading_system, render_pairwise_system, render_ranking_system
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import prompt_sets
 

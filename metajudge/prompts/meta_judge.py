@@ -14,7 +14,7 @@ from metajudge.prompts.fences import neutralise
 from metajudge.prompts.instruction import without_reply_form
 from metajudge.prompts.reasons import gives_reasons
 from metajudge.prompts.reply_form import ReplyForm
-from metajudge.prompts.templates import render
+from metajudge.prompts.templates import ShownResponse, render
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import Rubric
 from metajudge.types import AnyVerdict, Category, CriterionScore, Grade, Judgment, Pairwise, Ranking, json_bytes
@@ -23,7 +23,7 @@ from metajudge.types.judgment import Scale
 ROLES = ("general_public", "expert", "critic", "summariser")
 """The built-in roles of a panel's members."""
 
-TEMPLATES = ("system", "judgment", "discussion", "summary", "repair")
+VETTING = ("system", "judgment", "discussion", "summary", "repair")
 """The templates these functions render, for :func:`metajudge.prompts.templates.prompts_digest`."""
 
 _PLAIN_LABEL = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
@@ -48,12 +48,6 @@ class Statement:
     member: int | None = None
     own: bool = False
     analysis: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownResponse:
-    label: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +146,7 @@ def _judgment_values(judgment: Judgment, version: int) -> dict[str, object]:
         "instruction": judgment.instruction,
         "question": item.question,
         "reference": item.reference,
-        "responses": [_ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
+        "responses": [ShownResponse(labels[name], item.responses[name]) for name in judgment.order],
         "rationale": judgment.rationale,
         "verdict": read_verdict(judgment.verdict.relabelled(labels), item.scale),
     }

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 _SUFFIX = ".md.j2"
 
 
+@dataclass(frozen=True, slots=True)
+class ShownResponse:
+    """A response as a template shows it."""
+
+    label: str
+    text: str
+
+
 def _fence(version: int, text: object, name: str) -> str:
     if not isinstance(text, str):
         raise PromptError(f"the {name} of a prompt must be text, not {type(text).__name__}")

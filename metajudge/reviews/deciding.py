@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from metajudge.errors import InputError
+from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.reviews.agreement import same_answer
 from metajudge.reviews.review import HumanDecision, Outcome, Review, reviewer_name
-from metajudge.rubric.model import did_you_mean, name_list
 from metajudge.types import AnyVerdict, Category, Grade, Judgment, parse_verdict
 from metajudge.types.judgment import Scale
 from metajudge.types.label import passing

@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from metajudge.errors import RubricError
-from metajudge.rubric.model import Criterion, Rubric, RubricKind, Scale, did_you_mean, name_list
-from metajudge.rubric.yaml_documents import looks_like_path, parse_record, read_text
+from metajudge.files.yaml_documents import did_you_mean, looks_like_path, name_list, parse_record, read_text
+from metajudge.rubric.model import Criterion, Rubric, RubricKind, Scale
 
 __all__ = [
     "BUILTIN_RUBRICS",

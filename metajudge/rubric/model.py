@@ -1,15 +1,14 @@
 """What a rubric is: named, weighted criteria on a scale, identified by their content."""
 
 import math
-import reprlib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from metajudge.errors import RubricError
+from metajudge.files.yaml_documents import brief, did_you_mean, name_list
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Frozen
 from metajudge.types.interval import DECIMALS, Number, finite
@@ -19,9 +18,6 @@ MAX_POINTS = 101
 
 MAX_ANCHORED_POINTS = 7
 """Up to this many points every one needs a description; on a finer scale only the two ends do."""
-
-_BRIEF = reprlib.Repr()
-_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 2, 60, 60
 
 RubricKind: TypeAlias = Literal["criteria", "holistic", "binary"]
 
@@ -296,19 +292,3 @@ def _check_weight_names(weights: Mapping[str, float], criteria: tuple[Criterion,
     missing = [name for name in names if name not in weights]
     if missing:
         raise ValueError(f"{where}: no weight for {', '.join(missing)}; a set must weigh every criterion")
-
-
-def brief(value: object) -> str:
-    """What was found, for an error message: a few dozen characters even of something huge or endless."""
-    return _BRIEF.repr(value)
-
-
-def name_list(names: Iterable[str]) -> str:
-    """Names for an error message."""
-    return ", ".join(map(str, names)) or "none"
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of an error message that offers close matches; empty where nothing is close."""
-    close = get_close_matches(name, list(known), n=2)
-    return f"; did you mean {' or '.join(close)}?" if close else ""

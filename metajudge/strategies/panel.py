@@ -126,14 +126,14 @@ class Panel:
 
 
 def _prompt_digest(panel: Panel) -> str:
-    from metajudge.prompts import judge, meta_judge
+    from metajudge.prompts import judges, meta_judge
     from metajudge.prompts.templates import prompts_digest
 
     version = panel.agents[0].prompt_version
     if panel.strategy is StrategyName.REJUDGE:
-        return prompts_digest(*judge.TEMPLATES, version=version)
+        return prompts_digest(*judges.PAIRWISE, version=version)
     roles = (f"role_{name}" for name in meta_judge.ROLES)
-    return prompts_digest(*meta_judge.TEMPLATES, *roles, version=version)
+    return prompts_digest(*meta_judge.VETTING, *roles, version=version)
 
 
 def _digest(panel: Panel) -> str:

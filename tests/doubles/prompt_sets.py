@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from metajudge.prompts import instruction, judge, templates
+from metajudge.prompts import instruction, judges, templates
 from metajudge.prompts.versions import NEWEST, prompt_sets
 
 NEXT = NEWEST + 1
@@ -37,6 +37,6 @@ def next_set(folder: Path, changed: Collection[str] | None = None) -> Iterator[N
 
 
 def _forget() -> None:
-    rendered = (judge.render_pairwise_system, instruction._own_prompts)
+    rendered = (judges.render_pairwise_system, instruction._own_prompts)
     for cached in (templates._templates, templates._source, templates._compiled, *rendered):
         cached.cache_clear()

@@ -16,7 +16,7 @@ from metajudge.judging.criteria import (
     weighted,
 )
 from metajudge.judging.rubric_refining import SCHEMA, parse_rubric, read_notes, refine_rubric, rubric_yaml
-from metajudge.prompts.criteria import BRIEF_WORDS
+from metajudge.prompts.writers import BRIEF_WORDS
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import validate_rubric_text
 from metajudge.types import Reply

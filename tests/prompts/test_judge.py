@@ -1,21 +1,22 @@
 """The prompts of judges: strict rendering, blindness, fenced text, policies, and the second set."""
 
-import importlib
-import pkgutil
 import re
 
 import pytest
 
-from metajudge import prompts
 from metajudge.agents import Agent
 from metajudge.cases.judge import briefing_of
 from metajudge.decision import case_rubric
 from metajudge.errors import PromptError
-from metajudge.prompts.briefing import Briefing, render_briefing
-from metajudge.prompts.case import render_case_system
-from metajudge.prompts.grading import render_grading_system
+from metajudge.prompts import case, judges, meta_judge, writers
+from metajudge.prompts.case import Briefing, render_briefing, render_case_system
 from metajudge.prompts.instruction import criteria_part, without_reply_form
-from metajudge.prompts.judge import render_pairwise, render_pairwise_system
+from metajudge.prompts.judges import (
+    render_grading_system,
+    render_pairwise,
+    render_pairwise_system,
+    render_ranking_system,
+)
 from metajudge.prompts.meta_judge import (
     ROLES,
     Statement,
@@ -25,7 +26,6 @@ from metajudge.prompts.meta_judge import (
     render_system,
     role_text,
 )
-from metajudge.prompts.ranking import render_ranking_system
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.templates import prompts_digest, render, template_names
 from metajudge.providers.scripted import ScriptedModel
@@ -150,10 +150,8 @@ def test_instructions_and_level_texts_of_a_policy_are_told_where_a_criterion_is_
 
 # Strict rendering of prompt files.
 def test_every_template_is_known_and_a_missing_or_unused_variable_is_an_error():
-    modules = [
-        importlib.import_module(f"metajudge.prompts.{found.name}") for found in pkgutil.iter_modules(prompts.__path__)
-    ]
-    used = {name for module in modules for name in getattr(module, "TEMPLATES", ())}
+    used = {*judges.PAIRWISE, *judges.GRADING, *judges.RANKING, *case.CASE, *case.BRIEFING, *meta_judge.VETTING}
+    used |= {*writers.CRITERIA, *writers.REFINING, *writers.REVISING}
     assert set(template_names()) == used | {f"role_{name}" for name in ROLES}
     with pytest.raises(PromptError, match="prompt 'repair': variable 'problems' is missing; it takes problems"):
         render("repair")

@@ -8,7 +8,7 @@ from metajudge import Engine
 from metajudge.errors import ConfigurationError
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, panel_config
-from metajudge.prompts import judge, meta_judge
+from metajudge.prompts import judges, meta_judge
 from metajudge.prompts.templates import prompts_digest, render, template_names
 from metajudge.prompts.versions import FIRST, NEWEST, check_version
 from metajudge.providers.stack import Resources
@@ -62,8 +62,8 @@ class TestSets:
             assert render("repair", NEXT, problems=["x"]).endswith(mark("repair"))
             assert render("role_critic", NEXT) == render("role_critic", NEWEST)
             assert template_names(NEXT) == template_names(NEWEST) == template_names(FIRST)
-            assert prompts_digest(*meta_judge.TEMPLATES, version=NEXT) != prompts_digest(
-                *meta_judge.TEMPLATES, version=NEWEST
+            assert prompts_digest(*meta_judge.VETTING, version=NEXT) != prompts_digest(
+                *meta_judge.VETTING, version=NEWEST
             )
             assert prompts_digest("judgment", version=NEXT) == prompts_digest("judgment", version=NEWEST)
 
@@ -98,7 +98,7 @@ class TestEveryPrompt:
             for text in texts(one)
         ]
         assert all(seen), "a text of an older set was sent"
-        assert {name for found in seen for name in found} == {*meta_judge.TEMPLATES, *(f"role_{r}" for r in ROLES)}
+        assert {name for found in seen for name in found} == {*meta_judge.VETTING, *(f"role_{r}" for r in ROLES)}
         assert sum("repair" in found for found in seen) == 5
         answer = json.dumps({"reasoning": "It adds correctly.", "verdict": "A>B"})
         with LLMServer(lambda _: answer, faults=first_reply_is_of_no_use) as server:
@@ -109,7 +109,7 @@ class TestEveryPrompt:
             for text in texts(one)
         ]
         assert all(seen), "a text of an older set was sent"
-        assert {name for found in seen for name in found} == set(judge.TEMPLATES)
+        assert {name for found in seen for name in found} == set(judges.PAIRWISE)
 
 
 class TestStoredRuns:
@@ -134,7 +134,7 @@ class TestStoredRuns:
 
     async def test_a_set_that_leaves_a_panels_templates_asks_nothing_again(self, tmp_path):
         (tmp_path / "next").mkdir()
-        with LLMServer(score_answer(4)) as server, next_set(tmp_path / "next", judge.TEMPLATES[:1]):
+        with LLMServer(score_answer(4)) as server, next_set(tmp_path / "next", judges.PAIRWISE[:1]):
             await vet(config(server, prompt_version=NEWEST), tmp_path / "s.duckdb")
             await vet(config(server, prompt_version=NEXT), tmp_path / "s.duckdb")
             assert server.count == 1

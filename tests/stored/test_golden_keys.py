@@ -17,7 +17,7 @@ from metajudge.judging.judges import GradingJudge, PairwiseJudge, ranking_reques
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.peers.protocol import Peer, answer_key, ballot_key
-from metajudge.prompts import case, criteria, grading, judge, meta_judge, ranking, refining
+from metajudge.prompts import case, judges, meta_judge, writers
 from metajudge.prompts.meta_judge import Statement
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters, request_key
@@ -145,8 +145,10 @@ def service_keys():
 
 
 def prompt_keys():
-    for task in (case, criteria, grading, judge, meta_judge, ranking, refining):
-        yield f"prompts {task.__name__.rpartition('.')[2]}", prompts_digest(*task.TEMPLATES)
+    used = {"case": case.CASE, "criteria": writers.CRITERIA, "grading": judges.GRADING, "judge": judges.PAIRWISE}
+    used |= {"meta_judge": meta_judge.VETTING, "ranking": judges.RANKING, "refining": writers.REFINING}
+    for task, templates in used.items():
+        yield f"prompts {task}", prompts_digest(*templates)
     for name in ("single", "rejudge"):
         yield f"prompts of a panel, {name}", vetter(name).default.prompt_digest
     for name in ("short", "long", "binary", "baseline"):

@@ -1,6 +1,8 @@
 """YAML files that people write: read strictly, with errors that say what to change and where."""
 
-from collections.abc import Callable, Iterator
+import reprlib
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -8,13 +10,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from metajudge.errors import UserError
-from metajudge.rubric.model import brief, did_you_mean, name_list
 
 R = TypeVar("R", bound=BaseModel)
 KnownFields: TypeAlias = Callable[[tuple[int | str, ...]], list[str]]
 
 MAX_BYTES = 1_000_000
 """The longest file that is read."""
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxother = 2, 60, 60
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -147,3 +151,19 @@ def _duplicate_keys(root: Any) -> Iterator[str]:
                     first = first_lines[name]
                     yield f"line {line}: key {key.value!r} was already given on line {first}; keep one of them"
                 first_lines[name] = line
+
+
+def brief(value: object) -> str:
+    """What was found, for an error message: a few dozen characters even of something huge or endless."""
+    return _BRIEF.repr(value)
+
+
+def name_list(names: Iterable[str]) -> str:
+    """Names for an error message."""
+    return ", ".join(map(str, names)) or "none"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an error message that offers close matches; empty where nothing is close."""
+    close = get_close_matches(name, list(known), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
