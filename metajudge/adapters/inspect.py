@@ -127,7 +127,8 @@ def vetted_score(
 ) -> Score:
     """The score with what was decided about it."""
     reason = reason_of(assessment)
-    summary = {**summary_of(assessment), "grade": _plain(given.value), "reason": reason}
+    number = not isinstance(given.value, float) or math.isfinite(given.value)
+    summary = {**summary_of(assessment), "grade": given.value if number else None, "reason": reason}
     metadata = {**(given.metadata or {}), "metajudge": summary}
     explanation = f"{given.explanation or ''}\n\n{reason}".strip()
     undecided = assessment.kept is None
@@ -140,8 +141,3 @@ def vetted_score(
         explanation=explanation,
         metadata=metadata,
     )
-
-
-def _plain(value: Any) -> Any:
-    """A grade for the log; one that is no number has no number's place there."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

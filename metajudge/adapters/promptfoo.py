@@ -123,7 +123,9 @@ def _variable(variables: Mapping[str, Any], name: Any, option: str) -> Any:
 def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
     """The verdict as the judge gave it, and its reasons: from an object, from JSON, or from marks in a text."""
     found = output if isinstance(output, Mapping) else _object(str(output))
-    key = None if found is None else next((name for name in _keys(ids) if found.get(name) is not None), None)
+    # Of a single response also under the names that judges give grades and categories.
+    keys = ("verdict", "winner") if len(ids) != 1 else ("verdict", "grade", "score", "label", "category", "pass")
+    key = None if found is None else next((name for name in keys if found.get(name) is not None), None)
     if found is not None and key is not None:
         verdict = found[key]
         if isinstance(verdict, str) and verdict in ids and len(ids) == 2:
@@ -146,11 +148,6 @@ def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
     if read.winner is None:
         return f"{ids[0]}={ids[1]}", text
     return f"{read.winner}>{ids[1 - ids.index(read.winner)]}", text
-
-
-def _keys(ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Where a verdict may be; of a single response also under the names that judges give grades and categories."""
-    return ("verdict", "winner") if len(ids) != 1 else ("verdict", "grade", "score", "label", "category", "pass")
 
 
 def _object(text: str) -> Mapping[str, Any] | None:

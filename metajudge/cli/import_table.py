@@ -12,8 +12,7 @@ from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.readers.importing import Question, answered, changed, questions_of
 from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.mapping import FieldMap
-from metajudge.readers.one_hot import columns_in
+from metajudge.readers.mapping import FieldMap, columns_in
 from metajudge.readers.saved_maps import save_map
 from metajudge.runs.exit_codes import ExitCode
 

@@ -213,7 +213,7 @@ def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMa
         if name == "-" or not formats.get(name, "").endswith("mapped"):
             continue
         kept = saved_map(name)
-        whole = mapping if mapping.columns or kept is None else kept.with_values(mapping.values)
+        whole = mapping if mapping.columns or kept is None else kept.updated(values=mapping.values)
         if whole != kept and whole.columns:
             try:
                 file = save_map(name, whole)

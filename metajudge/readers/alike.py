@@ -19,7 +19,6 @@ Said: TypeAlias = tuple[Any, ...]
 MOST_KEPT: Final = 1_000
 """Different judgments that are kept for comparison."""
 _NUMBERS: Final = frozenset((int, float, bool))
-_NEW, _SET = object.__new__, object.__setattr__
 
 
 class Alike:
@@ -67,22 +66,5 @@ def retold(known: Judgment, name: str, item: Item, judge: str, rationale: str) -
     """The judgment of another row that says the same; None where its texts have to be checked."""
     if not ("!" <= name[:1] <= "~" and "!" <= judge[:1] <= "~" and name.isascii() and judge.isascii()):
         return None
-    values = {
-        "version": known.version,
-        "id": name,
-        "item": item,
-        "judge": judge,
-        "verdict": known.verdict,
-        "no_verdict": known.no_verdict,
-        "rationale": rationale,
-        "order": known.order,
-        "labels": known.labels,
-        "instruction": known.instruction,
-        "meta": deepcopy(known.meta) if known.meta else {},
-    }
-    made = _NEW(Judgment)
-    _SET(made, "__dict__", values)
-    _SET(made, "__pydantic_fields_set__", set(known.model_fields_set))
-    _SET(made, "__pydantic_extra__", None)
-    _SET(made, "__pydantic_private__", None)
-    return made
+    meta = deepcopy(known.meta) if known.meta else {}
+    return known.model_copy(update={"id": name, "item": item, "judge": judge, "rationale": rationale, "meta": meta})

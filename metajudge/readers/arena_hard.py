@@ -14,13 +14,12 @@ the record is rejected, because the end of a response is ambiguous. Ids are ``qu
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, Field
 
 from metajudge.readers.lines import BadLine, Line
-from metajudge.readers.pairs import ORDERS, BenchmarkLine, GameOrder, GameVerdict, game_verdict, pair_of, shown_order
+from metajudge.readers.pairs import NOT_PLAYED, ORDERS, BenchmarkLine, GameOrder, game_of, game_verdict, pair_of
 from metajudge.types import Item, Judgment
 
 FORMAT = "Arena-Hard judgments"
@@ -71,14 +70,8 @@ class ArenaHardRow(BenchmarkLine):
     games: list[_Game | None] = Field(min_length=1, max_length=2)
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    question: str
-    first: str
-    second: str
-
-    def reversed(self) -> "_Texts":
-        return _Texts(self.question, self.second, self.first)
+_Texts: TypeAlias = tuple[str, tuple[str, str]]
+"""The question, and the responses."""
 
 
 def is_arena_hard(record: Mapping[str, Any]) -> bool:
@@ -91,30 +84,18 @@ def judgments(line: Line) -> list[Judgment]:
     question = row.uid or row.question_id
     if not question:
         raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")
-    texts = _texts(row)
     pair = f"{question}/{row.baseline}/{row.model}" if row.baseline else f"{question}/{row.model}"
-    responses, models = (texts.first, texts.second), (row.baseline, row.model)
-    item = pair_of(pair, texts.question, responses, category=row.category, models=models)
+    item = pair_of(pair, *_texts(row), category=row.category, models=(row.baseline, row.model))
     return [_judgment(row, item, game, order) for game, order in zip(row.games, ORDERS, strict=False)]
 
 
 def _judgment(row: ArenaHardRow, item: Item, game: _Game | None, order: GameOrder) -> Judgment:
+    meta = {"dataset": "arena-hard"}
     if game is None:
-        outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
-    else:
-        mark = _as_greater(game.score)
-        outcome = game_verdict(mark, mark, game.text, order)
-    return Judgment(
-        id=f"{item.id}/{row.judge}/{order}",
-        item=item,
-        judge=row.judge,
-        verdict=outcome.verdict,
-        no_verdict=outcome.no_verdict,
-        rationale=game.text.strip() if game else "",
-        order=shown_order(order),
-        instruction=game.instruction if game else None,
-        meta={"dataset": "arena-hard"},
-    )
+        return game_of(item, row.judge, order, NOT_PLAYED, meta=meta)
+    mark, text = _as_greater(game.score), game.text
+    outcome = game_verdict(mark, mark, text, order)
+    return game_of(item, row.judge, order, outcome, rationale=text.strip(), instruction=game.instruction, meta=meta)
 
 
 def _as_greater(score: str | None) -> str | None:
@@ -133,8 +114,8 @@ def _texts(row: ArenaHardRow) -> _Texts:
     for number, game in enumerate(row.games):
         if game is None or game.shown is None:
             continue
-        texts = _parsed(game.shown, number)
-        seen.append(texts if number == 0 else texts.reversed())
+        asked, (first, second) = _parsed(game.shown, number)
+        seen.append((asked, (first, second) if number == 0 else (second, first)))
     if not seen:
         raise BadLine("no game has its prompt, and question and answers are not stored elsewhere")
     if len(set(seen)) > 1:
@@ -153,4 +134,4 @@ def _parsed(prompt: str, number: int) -> _Texts:
             f"{where} is not that of Arena-Hard (<|User Prompt|>, <|The Start of Assistant A's Answer|>, ...)"
         )
     first, _, second = body.partition(_BETWEEN)
-    return _Texts(head.removeprefix(_QUESTION).removesuffix("\n\n"), first, second)
+    return head.removeprefix(_QUESTION).removesuffix("\n\n"), (first, second)

@@ -34,6 +34,26 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
     return value
 
 
+def first_of(row: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is there and not null; None without one."""
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def object_in(value: Any) -> Mapping[str, Any]:
+    """A value that is an object; an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none of anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def text_in(value: Any) -> str | None:
+    """A cell as text; None where it is empty."""
+    return None if value in (None, "") else str(value)
+
+
 def key_of(value: Any) -> str:
     """A cell as the text it is looked up by: ``1.0`` and ``1`` are one value, ``True`` is ``true``, NaN is empty."""
     if value is None or value != value:

@@ -6,9 +6,9 @@ turn that was judged. A later answer is never paired with an earlier question: a
 turns is rejected with the reason.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -113,16 +113,25 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(one is None or isinstance(one, str) for one in value)
 
 
-def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> tuple[str, dict[str, str]]:
-    """What was asked and what was answered, as texts, from cells that may contain conversations.
+class Exchange(NamedTuple):
+    """What was asked and what was answered, as texts, each answer by its id.
+
+    Attributes:
+        messages: those that the question writes, as (role, text); none where it is one text.
+    """
+
+    question: str
+    answers: dict[str, str]
+    messages: tuple[tuple[str, str], ...]
+
+
+def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> Exchange:
+    """What was asked and what was answered, from cells that may contain conversations.
 
     Args:
         question: a text, or a list of messages: what was asked so far, or the conversation that an answer contains too.
         answers: response id -> a text, a list with one message, or a whole conversation.
         turn: the turn that was judged, from 1; None for the last one.
-
-    Returns:
-        The question, and each answer by its id.
 
     Raises:
         BadLine: the parts do not make one conversation: other user's turns on one side, a question that is none of
@@ -131,9 +140,11 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
     found = {name: conversation_of(value) for name, value in answers.items()}
     spoken = {name: one.upto(turn) for name, one in found.items() if one is not None}
     if not spoken:
-        if turn is not None and is_chat(question):
-            _require_asked(question, turn)
-        return text_of(question), {name: text_of(value, answer=True) for name, value in answers.items()}
+        asked = sum(_role(one) == "user" for one in question) if is_chat(question) else turn
+        if turn is not None and asked != turn:
+            raise BadLine(f"turn {turn} is judged, and the question contains {asked} of the user's turns")
+        texts = {name: text_of(value, answer=True) for name, value in answers.items()}
+        return Exchange(text_of(question), texts, messages(question))
     first = next(iter(spoken.values()))
     other = next((name for name, one in spoken.items() if one.asked != first.asked), None)
     if other is not None:
@@ -151,23 +162,16 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
         name: spoken[name].answer() if name in spoken else text_of(value, answer=True)
         for name, value in answers.items()
     }
-    return _question(question, first, next(one for one in found.values() if one is not None)), texts
+    whole = next(one for one in found.values() if one is not None)
+    system = () if first.system is None else (("system", first.system),)
+    said = (*system, *(("user", one.user) for one in first.turns))
+    return Exchange(_question(question, first, whole), texts, said if len(said) > 1 else ())
 
 
-def messages(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> tuple[tuple[str, str], ...]:
-    """The messages that :func:`exchange` writes as the question, as (role, text); none where it is one text.
-
-    Arguments, and what is raised, as for :func:`exchange`.
-    """
-    found = [one.upto(turn) for value in answers.values() if (one := conversation_of(value)) is not None]
-    if found:
-        system = [] if found[0].system is None else [("system", found[0].system)]
-        spoken = [*system, *(("user", one.user) for one in found[0].turns)]
-    elif is_chat(question):
-        spoken = [(str(one.get("role") or one.get("from") or "message"), text_of(one["content"])) for one in question]
-    else:
-        return ()
-    return tuple(spoken) if len(spoken) > 1 else ()
+def messages(value: Any) -> tuple[tuple[str, str], ...]:
+    """Several messages as (role, text); none where a value is no list of them."""
+    several = value if is_chat(value) and len(value) > 1 else ()
+    return tuple((str(one.get("role") or one.get("from") or "message"), text_of(one["content"])) for one in several)
 
 
 def conversation_of(value: Any) -> Conversation | None:
@@ -217,11 +221,9 @@ def text_of(value: Any, *, answer: bool = False) -> str:
     if isinstance(value, str):
         return value
     if is_chat(value):
-        texts = [text_of(one["content"]) for one in value]
-        if answer or len(texts) == 1:
-            return texts[-1]
-        roles = [str(one.get("role") or one.get("from") or "message") for one in value]
-        return "\n\n".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
+        if answer or len(value) == 1:
+            return text_of(value[-1]["content"])
+        return "\n\n".join(f"{role}: {text}" for role, text in messages(value))
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -250,12 +252,6 @@ def _question(given: Any, judged: Conversation, whole: Conversation) -> str:
         f"the question is none of the user's {len(judged.turns)} turns in the conversation: map question to the column "
         "of the conversation"
     )
-
-
-def _require_asked(question: Sequence[Mapping[str, Any]], turn: int | None) -> None:
-    asked = sum(_role(one) == "user" for one in question)
-    if asked != turn:
-        raise BadLine(f"turn {turn} is judged, and the question contains {asked} of the user's turns")
 
 
 def _role(message: Mapping[str, Any]) -> Role | None:

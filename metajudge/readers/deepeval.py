@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from metajudge.readers.assessed_runs import AssessedRuns
+from metajudge.readers.cells import first_of, objects_in
+from metajudge.readers.containers import read_object
 from metajudge.readers.conversations import messages, text_of
-from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source
+from metajudge.readers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.readers.reader import inside
 from metajudge.readers.scales import grade_of
-from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.readers.stated_scores import reason_text
 from metajudge.types.digests import digest
 
@@ -40,10 +40,10 @@ def is_test_run(data: Mapping[str, Any]) -> bool:
 
 def deepeval_run(source: Source) -> AssessedRuns:
     """Reads a test run."""
-    return AssessedRuns(FORMAT, source, partial(_rows, source), _run, separate=False, shape=_SHAPE, repeats=True)
+    return AssessedRuns(FORMAT, source, partial(_rows, source), made, separate=False, shape=_SHAPE, repeats=True)
 
 
-def _rows(source: Source) -> Iterator[Line | Reject]:
+def _rows(source: Source) -> Iterator[RunRow | Reject]:
     """A row for every metric of a case that a model graded."""
     others: set[str] = set()
     graded = False
@@ -57,7 +57,7 @@ def _rows(source: Source) -> Iterator[Line | Reject]:
                 continue
             graded = True
             said = {"name": case.get("name"), "metric": _name(metric), "score": metric.get("score")}
-            yield ShownRow(number, {"case": case, "metric": metric}, said, EXCERPT)
+            yield RunRow(number, partial(_run, case, metric), said, EXCERPT)
     if not graded:
         named = ", ".join(sorted(others)) or "none"
         reason = f"no metric names the model that graded it (evaluationModel): its metrics are {named}"
@@ -71,27 +71,21 @@ def _cases(data: Mapping[str, Any]) -> list[Any]:
     return [case for cases in lists for case in cases]
 
 
-def _metrics(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = _first(case, *_METRICS)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+def _metrics(case: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return objects_in(first_of(case, *_METRICS))
 
 
 def _name(metric: Mapping[str, Any]) -> str:
-    return str(_first(metric, "name", "metric") or "(no name)")
+    return str(first_of(metric, "name", "metric") or "(no name)")
 
 
 def _model(metric: Mapping[str, Any]) -> str | None:
-    found = _first(metric, "evaluationModel", "evaluation_model")
+    found = first_of(metric, "evaluationModel", "evaluation_model")
     return str(found) if found else None
 
 
-def _first(data: Mapping[str, Any], *names: str) -> Any:
-    return next((data[name] for name in names if data.get(name) is not None), None)
-
-
-def _run(row: Line) -> AssessedRun:
+def _run(case: Mapping[str, Any], metric: Mapping[str, Any]) -> AssessedRun:
     """A metric of a case."""
-    case, metric = row.data["case"], row.data["metric"]
     name = _name(metric)
     with inside(name, _SHAPE):
         error, run = metric.get("error"), _case(case, metric)
@@ -100,7 +94,7 @@ def _run(row: Line) -> AssessedRun:
         else:
             first = reason_text(error).strip().partition("\n")[0]
             verdict, missing = None, f"the metric ended with an error: {first}"
-        measured = [_first(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
+        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
         said = [[_name(one), one.get("score"), one.get("reason")] for one in _metrics(case)]
         score = RecordedScore(
             id=f"deepeval/{digest([run.id, case.get('name'), said, measured])[:20]}/{name}",
@@ -122,24 +116,24 @@ def _run(row: Line) -> AssessedRun:
 
 
 def _case(case: Mapping[str, Any], metric: Mapping[str, Any]) -> RecordedRun:
-    turns, asked, answered = case.get("turns"), case.get("input"), _first(case, "actualOutput", "actual_output")
+    turns, asked, answered = case.get("turns"), case.get("input"), first_of(case, "actualOutput", "actual_output")
     if isinstance(turns, list) and turns:
         asked, answered = _spoken(turns)
     if asked is None or answered is None:
         raise BadLine(f"the test case {case.get('name')!r} has no {'input' if asked is None else 'actualOutput'}")
-    passages = _first(case, "retrievalContext", "retrieval_context") or case.get("context") or ()
+    passages = first_of(case, "retrievalContext", "retrieval_context") or case.get("context") or ()
     listed = "".join(f"\n- {text_of(one)}" for one in passages)
     content: dict[str, Any] = {
         "question": text_of(asked) + (f"\n\nContext:{listed}" if listed else ""),
         "responses": {"A": text_of(answered)},
-        "reference": reason_text(_first(case, "expectedOutput", "expected_output")) or None,
+        "reference": reason_text(first_of(case, "expectedOutput", "expected_output")) or None,
     }
     return RecordedRun(
         id=f"deepeval/{digest([content, _name(metric)])[:20]}",
         question=content["question"],
         answer=text_of(answered),
         reference=content["reference"],
-        conversation=messages(asked, {}),
+        conversation=messages(asked),
     )
 
 
@@ -153,7 +147,7 @@ def _spoken(turns: list[Any]) -> tuple[list[dict[str, Any]], Any]:
 
 def _instruction(metric: Mapping[str, Any]) -> str:
     """The criteria of a G-Eval, which its logs begin with; else the metric's name."""
-    logs = _first(metric, "verboseLogs", "verbose_logs")
+    logs = first_of(metric, "verboseLogs", "verbose_logs")
     if isinstance(logs, str) and logs.startswith(_CRITERIA):
         criteria = logs.removeprefix(_CRITERIA).partition("\n \n")[0].strip()
         if criteria and criteria != "None":

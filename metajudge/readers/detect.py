@@ -1,7 +1,7 @@
 """Which format an input has, by its content."""
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from itertools import islice
@@ -10,15 +10,14 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
-from metajudge.readers.assessed_runs import joined
-from metajudge.readers.containers import Container, container_of, table_of
+from metajudge.readers.containers import SPREAD, Container, container_of, read_object, table_of, wrapped_table
 from metajudge.readers.formats import APART, OWN, Format, Part, format_of, object_reader
-from metajudge.readers.json_object import SPREAD, read_object, wrapped_table
 from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import DamagedError, Line, Reject, Source, open_bytes
+from metajudge.readers.lines import NAN_IS_NULL, DamagedError, Line, Reject, Source, open_bytes
 from metajudge.readers.mapping import FieldMap, check_columns, own_columns
 from metajudge.readers.reader import Reader
 from metajudge.readers.saved_maps import saved_map
+from metajudge.readers.scored_runs import joined
 from metajudge.readers.tables import LINES, Table, json_lines, json_list, records_in
 from metajudge.readers.typed_tables import dataset_folders, dataset_table
 
@@ -59,25 +58,28 @@ def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[R
         mode = path.stat().st_mode
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    if stat.S_ISDIR(mode):
-        return _folder(path, name, mapping)
-    return [_file(Source(path, name), mapping)]
+    given = FieldMap() if mapping is None else mapping
+    return _folder(path, name, given) if stat.S_ISDIR(mode) else [_file(Source(path, name), given)]
 
 
-def _file(source: Source, mapping: FieldMap | None) -> Reader:
+def _by_itself(source: Source, container: Container) -> Callable[[Source], Reader] | None:
+    """What reads a file that is no table of records, by its container and its own marks; None for any other file."""
+    from metajudge.readers import inspect_log, promptfoo_table
+
+    if container is Container.ZIP and inspect_log.is_inspect_archive(source):
+        return inspect_log.inspect_log
+    table = container is Container.CSV and promptfoo_table.is_promptfoo_table(source)
+    return promptfoo_table.promptfoo_table if table else None
+
+
+def _file(source: Source, mapping: FieldMap) -> Reader:
     container = container_of(source)
+    own = _by_itself(source, container) if container is Container.ZIP or not mapping.columns else None
+    if own is not None:
+        return own(source)
     if container is Container.ZIP:
-        from metajudge.readers import inspect_log
-
-        if inspect_log.is_inspect_archive(source):
-            return inspect_log.inspect_log(source)
         open_bytes(source).close()  # says what it is instead
-    if container is Container.CSV and (mapping is None or not mapping.columns):
-        from metajudge.readers import promptfoo_table
-
-        if promptfoo_table.is_promptfoo_table(source):
-            return promptfoo_table.promptfoo_table(source)
-    if container is Container.LIST and (mapping is None or not mapping.columns):
+    if container is Container.LIST and not mapping.columns:
         from metajudge.readers.llmbar import ResultFile, is_result_path
 
         if is_result_path(source.path.resolve()):
@@ -88,28 +90,24 @@ def _file(source: Source, mapping: FieldMap | None) -> Reader:
         table, (found, said) = inner, _sniff(inner)
     if found is OWN:
         return JudgmentLines(source, _own_records(table, container))
-    mapped = mapping if mapping is not None and mapping.columns else None
+    mapped = mapping if mapping.columns else None
     plain = found in (Other.UNKNOWN, Other.TABLE)
     if mapped is None and (plain or (isinstance(found, Format) and found.by_columns)):
         kept = _kept(source, mapping)
         mapped = kept if plain or (kept is not None and _fits(kept, table)) else None
-    if mapped is None and mapping is not None and mapping.constants and plain:
+    if mapped is None and mapping.constants and plain:
         named = mapping.model_copy(update={"columns": own_columns(table.columns())})
         mapped = None if named.missing() else named
     if mapped is not None:
         return _mapped(table, mapped)
-    values = mapping.values if mapping is not None else {}
     if isinstance(found, Format):
         if found.part is not None:
             raise InputError(f"{source.name} contains {APART[found.part]}")
         if found.reader is not None:
-            return found.reader(table, values)
-    match found:
-        case Other.EMPTY:
-            raise InputError(f"{source.name} is empty; {EXPECTED}")
-        case Other.OBJECT:
-            return _object(source, values)
-    return _table(table, values, said)
+            return found.reader(table, mapping.values)
+    if found is Other.EMPTY:
+        raise InputError(f"{source.name} is empty; {EXPECTED}")
+    return _object(source, mapping.values) if found is Other.OBJECT else _table(table, mapping.values, said)
 
 
 def _mapped(table: Table, mapping: FieldMap) -> Reader:
@@ -121,9 +119,9 @@ def _mapped(table: Table, mapping: FieldMap) -> Reader:
 def _own_records(table: Table, container: Container) -> Table:
     """Records of our own, in which an infinite number is no word."""
     if container is Container.LIST:
-        return json_list(table.source, infinite_is_text=False)
+        return json_list(table.source, NAN_IS_NULL)
     if table.format == LINES:
-        return json_lines(table.source, infinite_is_text=False)
+        return json_lines(table.source, NAN_IS_NULL)
     return records_in(table) if container in (Container.PARQUET, Container.ARROW) else table
 
 
@@ -136,14 +134,10 @@ def _fits(mapping: FieldMap, table: Table) -> bool:
     return True
 
 
-def _kept(source: Source, mapping: FieldMap | None) -> FieldMap | None:
+def _kept(source: Source, mapping: FieldMap) -> FieldMap | None:
     """The mapping kept for a file, with the meanings and texts given now taking precedence."""
     kept = saved_map(source.path)
-    if kept is None or mapping is None:
-        return kept
-    columns = {name: column for name, column in kept.columns.items() if name not in mapping.constants}
-    update = {"columns": columns, "constants": {**kept.constants, **mapping.constants}}
-    return kept.with_values(mapping.values).model_copy(update=update)
+    return None if kept is None else kept.updated(constants=mapping.constants, values=mapping.values)
 
 
 def _object(source: Source, values: Mapping[str, str]) -> Reader:
@@ -180,13 +174,14 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
         raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
     open_ = [problem for problem in guess.problems if not values or "say what each means" not in problem]
     problems = without_secrets("".join(f"\n  {problem}" for problem in open_))
+    flags = guess.mapping.updated(values=dict(values)).to_flags()
     raise InputError(
         f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
-        f"  {guess.mapping.with_values(values).to_flags()}{problems}\n`metajudge import {name}` asks about each."
+        f"  {flags}{problems}\n`metajudge import {name}` asks about each."
     )
 
 
-def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
+def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
     """Readers for every file of a known format directly in a folder, or for the result files below it."""
     splits = dataset_folders(path)
     if splits:
@@ -198,12 +193,12 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
         found = _sniff_quietly(source)
         if isinstance(found, Format) and found.part:
             parts.setdefault(found.part, []).append(source)
-        elif found is Other.TABLE and ((mapping is not None and mapping.columns) or _kept(source, mapping) is not None):
+        elif found is Other.TABLE and (mapping.columns or _kept(source, mapping) is not None):
             readers.append(_file(source, mapping))
         elif isinstance(found, Format) or found is Other.OBJECT:
             with suppress(InputError):  # a format that is not known after all
-                readers.append(_file(source, mapping if isinstance(found, Format) else None))
-    readers += _joined(path, name, parts, mapping.values if mapping is not None else {})
+                readers.append(_file(source, mapping if isinstance(found, Format) else FieldMap()))
+    readers += _joined(path, name, parts, mapping.values)
     readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
@@ -211,20 +206,20 @@ def _folder(path: Path, name: str, mapping: FieldMap | None) -> list[Reader]:
     return readers
 
 
-def _dataset(source: Source, mapping: FieldMap | None) -> Reader:
+def _dataset(source: Source, mapping: FieldMap) -> Reader:
     table = dataset_table(source)
-    mapped = mapping if mapping is not None and mapping.columns else _kept(source, mapping)
+    mapped = mapping if mapping.columns else _kept(source, mapping)
     if mapped is not None:
         return _mapped(table, mapped)
     first = next((row for row in table.rows() if isinstance(row, Line)), None)
     if first is None:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
-    found, values = format_of(first.data), mapping.values if mapping is not None else {}
+    found = format_of(first.data)
     if found is OWN:
         return JudgmentLines(source, records_in(table))
     if found is not None and found.by_columns and found.reader is not None:
-        return found.reader(table, values)
-    return _table(table, values, "")
+        return found.reader(table, mapping.values)
+    return _table(table, mapping.values, "")
 
 
 def _joined(path: Path, name: str, parts: Mapping[Part, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
@@ -234,27 +229,28 @@ def _joined(path: Path, name: str, parts: Mapping[Part, list[Source]], values: M
     def of(part: Part) -> list[Source]:
         return parts.get(part, [])
 
-    games = of(Part.GAMES) + of(Part.EVALUATIONS)
-    if games and not of(Part.PAIRS):
+    games = of("games") + of("evaluations")
+    if games and not of("pairs"):
         raise InputError(
             f"{name} contains judgments ({games[0].path.name}), but not the pairs they name (item_id, question, "
             "response_a, response_b)"
         )
     for source in sorted(games, key=lambda one: one.name):
-        yield (judgebench.games if source in of(Part.GAMES) else llmbar.evaluations)(of(Part.PAIRS), source)
-    if of(Part.ITEMS) or of(Part.VERDICTS):
-        yield mtbench.mtbench_folder(path, name, of(Part.ITEMS), of(Part.VERDICTS))
-    scores = of(Part.SCORES) + _below(path, name, langfuse.SCORE_FOLDERS)
-    traces = of(Part.TRACES) + _below(path, name, langfuse.RUN_FOLDERS) if scores else []
-    for tool, title, part, given, runs in (
-        (phoenix, phoenix.FORMAT, Part.ANNOTATIONS, of(Part.ANNOTATIONS), of(Part.SPANS)),
-        (langsmith, "LangSmith feedback", Part.FEEDBACK, of(Part.FEEDBACK), of(Part.RUNS)),
-        (langfuse, "Langfuse scores", Part.SCORES, scores, traces),
-    ):
-        for source in given:
-            if not runs:
+        yield (judgebench.games if source in of("games") else llmbar.evaluations)(of("pairs"), source)
+    if of("items") or of("verdicts"):
+        yield mtbench.mtbench_folder(path, name, of("items"), of("verdicts"))
+    if scores := of("scores") + _below(path, name, langfuse.SCORE_FOLDERS):
+        parts = {**parts, "scores": scores, "traces": of("traces") + _below(path, name, langfuse.RUN_FOLDERS)}
+    joins: tuple[tuple[Any, str, Part, Part], ...] = (
+        (phoenix, phoenix.FORMAT, "annotations", "spans"),
+        (langsmith, "LangSmith feedback", "feedback", "runs"),
+        (langfuse, "Langfuse scores", "scores", "traces"),
+    )
+    for tool, title, part, runs in joins:
+        for source in of(part):
+            if not of(runs):
                 raise InputError(f"{name} ({source.path.name}) contains {APART[part]}")
-            tables, separate = [table_of(one) for one in runs], tool is phoenix
+            tables, separate = [table_of(one) for one in of(runs)], tool is phoenix
             yield joined(title, tables, tool.run_of, table_of(source), tool.score_of, values, separate=separate)
 
 
@@ -268,11 +264,7 @@ def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
         for source in _files(folder, str(Path(name) / folder.relative_to(path)))
     ]
     sniffed = ((source, _sniff_quietly(source)) for source in sources)
-    return [
-        one
-        for one, found in sniffed
-        if isinstance(found, Format) and found.part in (Part.SCORES, Part.TRACES, Part.RUNS)
-    ]
+    return [one for one, found in sniffed if isinstance(found, Format) and found.part in ("scores", "traces", "runs")]
 
 
 def _files(path: Path, name: str) -> list[Source]:
@@ -294,16 +286,9 @@ def _sniff_quietly(source: Source) -> Format | Other:
     """What a file in a folder is: one of another kind is no input, a damaged one is not left out."""
     try:
         container = container_of(source)
-        if container is Container.ZIP:
-            from metajudge.readers import inspect_log
-
-            return Other.OBJECT if inspect_log.is_inspect_archive(source) else Other.UNKNOWN
-        if container is Container.CSV:
-            from metajudge.readers import promptfoo_table
-
-            if promptfoo_table.is_promptfoo_table(source):
-                return Other.OBJECT
-        return _sniff(table_of(source, container))[0]
+        if _by_itself(source, container) is not None:
+            return Other.OBJECT
+        return Other.UNKNOWN if container is Container.ZIP else _sniff(table_of(source, container))[0]
     except DamagedError:
         raise
     except InputError:

@@ -7,16 +7,14 @@ are imported where a file is not our own.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-from metajudge.readers.assessed_runs import AssessedRuns
-from metajudge.readers.json_object import entries_of
+from metajudge.readers.containers import entries_of
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.reader import LineReader, Reader
-from metajudge.readers.scored_runs import AssessedRun
+from metajudge.readers.scored_runs import AssessedRun, AssessedRuns
 from metajudge.readers.tables import Table
 from metajudge.types import Judgment
 
@@ -24,36 +22,25 @@ Record = Mapping[str, Any]
 Values = Mapping[str, str]
 
 
-class Part(Enum):
-    """Records of a format that need those of another file."""
-
-    PAIRS = auto()
-    GAMES = auto()
-    EVALUATIONS = auto()
-    ITEMS = auto()
-    VERDICTS = auto()
-    SPANS = auto()
-    ANNOTATIONS = auto()
-    RUNS = auto()
-    FEEDBACK = auto()
-    TRACES = auto()
-    SCORES = auto()
-
+Part: TypeAlias = Literal[
+    "pairs", "games", "evaluations", "items", "verdicts", "spans", "annotations", "runs", "feedback", "traces", "scores"
+]
+"""Records of a format that need those of another file."""
 
 _NO_PAIRS: Final = "judgments that name pairs by item_id, but not the pairs: give the folder with both files"
-APART: Final = {
-    Part.PAIRS: "pairs, but no judgments: give the folder with both files",
-    Part.GAMES: _NO_PAIRS,
-    Part.EVALUATIONS: _NO_PAIRS,
-    Part.ITEMS: "MT-Bench items, but no judgments: give the folder with both files",
-    Part.VERDICTS: "MT-Bench judgments, but not the items: give the folder with both files",
-    Part.SPANS: "Phoenix spans, but no annotations: give the folder with both",
-    Part.ANNOTATIONS: "Phoenix annotations, but not the spans they are about: give the folder with both",
-    Part.RUNS: "LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
-    Part.FEEDBACK: "LangSmith feedback, but not the runs it is about: give the folder with both (runs have id, inputs, "
+APART: Final[Mapping[Part, str]] = {
+    "pairs": "pairs, but no judgments: give the folder with both files",
+    "games": _NO_PAIRS,
+    "evaluations": _NO_PAIRS,
+    "items": "MT-Bench items, but no judgments: give the folder with both files",
+    "verdicts": "MT-Bench judgments, but not the items: give the folder with both files",
+    "spans": "Phoenix spans, but no annotations: give the folder with both",
+    "annotations": "Phoenix annotations, but not the spans they are about: give the folder with both",
+    "runs": "LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
+    "feedback": "LangSmith feedback, but not the runs it is about: give the folder with both (runs have id, inputs, "
     "outputs)",
-    Part.TRACES: "Langfuse traces, but no scores: give the folder with both",
-    Part.SCORES: "Langfuse scores, but not the traces they are about: give the folder with scores/ and traces/ or "
+    "traces": "Langfuse traces, but no scores: give the folder with both",
+    "scores": "Langfuse scores, but not the traces they are about: give the folder with scores/ and traces/ or "
     "observations_v2/",
 }
 """What a file of a part contains, and what is missing where it lies alone."""
@@ -137,9 +124,9 @@ def formats() -> tuple[Format, ...]:
             promptfoo.is_result,
             lambda table, _: promptfoo.promptfoo_results(table.source, lines=True),
         ),
-        _part(Part.EVALUATIONS, _has("item_id judge_model judge_prompt stage order decision")),
-        _part(Part.GAMES, _has("item_id judge_model order decision judgment_text")),
-        _part(Part.PAIRS, _has("item_id question response_a response_b")),
+        _part("evaluations", _has("item_id judge_model judge_prompt stage order decision")),
+        _part("games", _has("item_id judge_model order decision judgment_text")),
+        _part("pairs", _has("item_id question response_a response_b")),
         _assessed(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),
         _assessed(mlflow.FORMAT, mlflow.is_trace, mlflow.trace_of),
         _assessed(argilla.FORMAT, argilla.is_record, argilla.record_of),
@@ -150,20 +137,20 @@ def formats() -> tuple[Format, ...]:
         _assessed(fastchat.GRADES, _has("question_id model judge user_prompt judgment score"), fastchat.grade_of),
         _assessed(ragas.ANNOTATIONS, ragas.is_annotation, ragas.annotation_of, ragas.annotations_in),
         _assessed(ragas.FORMAT, ragas.is_row, ragas.row_of),
-        _part(Part.ANNOTATIONS, phoenix.is_annotation),
-        _part(Part.SPANS, phoenix.is_span),
-        _part(Part.VERDICTS, _has("judge_id template contexts verdict sample")),
-        _part(Part.ITEMS, _has("item_id question_id turn answer_a answer_b votes voters")),
+        _part("annotations", phoenix.is_annotation),
+        _part("spans", phoenix.is_span),
+        _part("verdicts", _has("judge_id template contexts verdict sample")),
+        _part("items", _has("item_id question_id turn answer_a answer_b votes voters")),
         _by_line(realmistake.FORMAT, realmistake.is_detection, lambda: realmistake.judgments),
         _by_line(
             rewardbench2.FORMAT,
             _has("subset row judge ordering permutation parsed_letter"),
             lambda: rewardbench2.Passes().judgments,
         ),
-        _part(Part.FEEDBACK, _has("run_id key score")),
-        _part(Part.SCORES, langfuse.is_score),
-        _part(Part.RUNS, _has("id inputs outputs")),
-        _part(Part.TRACES, langfuse.is_run),
+        _part("feedback", _has("run_id key score")),
+        _part("scores", langfuse.is_score),
+        _part("runs", _has("id inputs outputs")),
+        _part("traces", langfuse.is_run),
         _whole(inspect_log.FORMAT, inspect_log.is_inspect_log, lambda source, *_: inspect_log.inspect_log(source)),
         _whole(promptfoo.FORMAT, promptfoo.is_output, lambda source, *_: promptfoo.promptfoo_results(source)),
         _whole(langfuse.FORMAT, langfuse.is_trace, langfuse.langfuse_trace),
@@ -172,7 +159,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def _part(part: Part, recognises: Callable[[Record], bool]) -> Format:
-    return Format(part.name, recognises, part=part)
+    return Format(part, recognises, part=part)
 
 
 def _has(keys: str) -> Callable[[Record], bool]:

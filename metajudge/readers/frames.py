@@ -209,10 +209,8 @@ def _reader(table: Table, mapping: Mapped, judge: str | None, values: Mapping[An
             f'values is a {type(values).__name__}: give a dict of meanings, such as {{1: "A", "C": "tie"}}'
         )
     meanings = {key_of(key): NONE if value is None else key_of(value) for key, value in (values or {}).items()}
-    whole = _mapping(table, mapping).with_values(meanings)
-    if judge is not None:
-        columns = {name: column for name, column in whole.columns.items() if name != "judge"}
-        whole = whole.model_copy(update={"columns": columns, "constants": {**whole.constants, "judge": judge}})
+    constants = {} if judge is None else {"judge": judge}
+    whole = _mapping(table, mapping).updated(constants=constants, values=meanings)
     return MappedTable(table, whole, wording=ARGUMENTS)
 
 

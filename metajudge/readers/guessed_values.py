@@ -52,25 +52,25 @@ def suggested(value: str, ids: Sequence[str]) -> str | None:
     return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
 
 
-def side_of(name: str) -> str | None:
-    """The id of the response that a column's name says by its last or first part: ``Antwort_A``, ``left_text``."""
-    leading = _LEADING.fullmatch(name.strip())
+def side_of(name: str) -> tuple[str, str] | None:
+    """What a column's name says by its last or first part (``Antwort_A``, ``left_text``): a response's id; the rest."""
+    leading, found = _LEADING.fullmatch(name.strip()), _SIDED.fullmatch(name.strip())
     if leading is not None:
-        return letters(SIDES[leading[1].lower()])
-    found = _SIDED.fullmatch(name.strip())
+        return letters(SIDES[leading[1].lower()]), leading[2].casefold()
     if found is None or not found[1]:
         return None
     mark = found[2].lower()
-    return letters(SIDES[mark]) if mark in SIDES else letters(int(mark) - 1) if mark.isdigit() else mark.upper()
+    side = letters(SIDES[mark]) if mark in SIDES else letters(int(mark) - 1) if mark.isdigit() else mark.upper()
+    return side, found[1].casefold()
 
 
 def paired_columns(names: Sequence[str], rows: Sequence[Line]) -> dict[str, str]:
     """Two columns of texts whose names differ in their side alone: id -> column; empty without such a pair."""
     stems: dict[str, dict[str, str]] = {}
     for name in names:
-        side = side_of(name)
-        if side is not None and side in ("A", "B") and _is_text(rows, name):
-            stems.setdefault(_stem(name), {}).setdefault(side, name)
+        found = side_of(name)
+        if found is not None and found[0] in ("A", "B") and _is_text(rows, name):
+            stems.setdefault(found[1], {}).setdefault(found[0], name)
     pairs = [pair for pair in stems.values() if len(pair) == 2]
     best = max(pairs, key=lambda pair: sum(_length(rows, name) for name in pair.values()), default={})
     return {side: best[side] for side in sorted(best)}
@@ -172,20 +172,15 @@ def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B")) -> 
     """Ranges as ``--map-values`` takes them: high numbers for the first response, a tie in the middle.
 
     Args:
-        low, high: the ends of the scale; 0 and 1, or -1 and 1, where the numbers lie within them.
+        low, high: the ends of the scale; 0 and 1, -1 and 1, or 1 and 2 where the numbers lie within them.
         ids: of the two responses.
     """
-    low, high = scale_of(low, high)
+    usual = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0))
+    low, high = next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
     first, second = ids[0], ids[1]
     middle, half = (low + high) / 2, _TIE_WIDTH * (high - low) / 2
     ends = f"{middle - half:.4g}", f"{middle + half:.4g}"
     return f"..{ends[0]}={second},{ends[0]}..{ends[1]}=tie,{ends[1]}..={first}"
-
-
-def scale_of(low: float, high: float) -> tuple[float, float]:
-    """The usual scale that numbers lie on: 0 to 1, -1 to 1, 1 to 2; otherwise from the lowest to the highest."""
-    usual = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0))
-    return next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
 
 
 def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], several: bool) -> str:
@@ -226,11 +221,6 @@ def unknown_values(rows: Sequence[Line], mapping: FieldMap, field: str = "verdic
         else:
             found[key_of(value)] = None
     return list(found)
-
-
-def _stem(name: str) -> str:
-    leading, found = _LEADING.fullmatch(name.strip()), _SIDED.fullmatch(name.strip())
-    return (leading[2] if leading else found[1] if found else name).casefold()
 
 
 def _text(row: Line, name: str) -> str:

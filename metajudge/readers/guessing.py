@@ -31,8 +31,7 @@ from metajudge.readers.guessed_values import (
     unknown_values,
 )
 from metajudge.readers.lines import Line
-from metajudge.readers.mapping import FieldMap
-from metajudge.readers.one_hot import PREFIX, find_one_hot
+from metajudge.readers.mapping import PREFIX, FieldMap, find_one_hot
 from metajudge.readers.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
@@ -91,15 +90,20 @@ class Guess:
 
     Attributes:
         fields: what was taken for what.
-        mapping: the same as a mapping; it may lack fields (see ``problems``).
+        values: meanings for words of verdicts and labels.
         verdicts: how often each value of the verdict column occurs among the rows looked at.
         problems: what a person must say.
     """
 
     fields: list[FieldGuess] = field(default_factory=list)
-    mapping: FieldMap = field(default_factory=FieldMap)
+    values: dict[str, str] = field(default_factory=dict)
     verdicts: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def mapping(self) -> FieldMap:
+        """The same as a mapping; it may lack fields (see ``problems``)."""
+        return FieldMap(columns={one.field: one.column for one in self.fields}, values=self.values)
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
@@ -121,13 +125,11 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
     _by_values(names, rows, guess, taken)
     _asked_in_chat(rows, guess, taken)
     _drop_ambiguous_ids(rows, guess, taken)
-    values = _values(rows, guess, taken)
-    columns_of = {one.field: one.column for one in guess.fields}
-    turns = as_turns(rows, columns_of)
-    texts = {name: inside(rows, column) for name, column in columns_of.items() if name.split(".")[0] in _TEXTS}
-    columns_of |= texts | turns
-    guess.fields = [replace(one, column=columns_of[one.field]) for one in guess.fields]
-    guess.mapping = FieldMap(columns=columns_of, values=values)
+    guess.values = _values(rows, guess)
+    found = guess.mapping.columns
+    texts = {name: inside(rows, column) for name, column in found.items() if name.split(".")[0] in _TEXTS}
+    found |= texts | as_turns(rows, found)
+    guess.fields = [replace(one, column=found[one.field]) for one in guess.fields]
     _missing(guess)
     return guess
 
@@ -148,7 +150,7 @@ def _responses(names: Sequence[str], rows: Sequence[Line], guess: Guess) -> dict
     """The columns of responses and models; column -> field."""
     taken: dict[str, str] = {}
     for family, pattern in (("responses", _TEXT_COLUMN), ("models", _MODEL_COLUMN)):
-        ids = {f.field.split(".")[1] for f in guess.fields}
+        ids = {one.field.split(".")[1] for one in guess.fields}
         for name in names:
             found = pattern.fullmatch(name) or (pattern.fullmatch(name.split(".")[-1]) if "." in name else None)
             if found is None:
@@ -172,13 +174,13 @@ def _responses(names: Sequence[str], rows: Sequence[Line], guess: Guess) -> dict
 
 
 def _verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
-    ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
-    if len(ids) > 1 and _one_hot_verdict(names, rows, ids, guess, taken):
+    ids = guess.mapping.response_ids
+    if len(ids) > 1 and _one_hot_verdict(names, rows, guess, taken):
         return
     known = (*_GRADES, *_NAMES["verdict"], *_WORDS) if len(ids) == 1 else (*_NAMES["verdict"], *NAMES["verdict"])
     best: tuple[float, int, str] | None = None
     for place, name in _verdict_columns(known, names, taken):
-        share = _understood(rows, name, ids, guess)
+        share = _understood(rows, name, guess)
         if best is None or share > best[0]:
             best = (share, place, name)
     if best is None:
@@ -205,14 +207,12 @@ def _verdict_columns(known: Sequence[str], names: Sequence[str], taken: Mapping[
     return found
 
 
-def _one_hot_verdict(
-    names: Sequence[str], rows: Sequence[Line], ids: Sequence[str], guess: Guess, taken: dict[str, str]
-) -> bool:
+def _one_hot_verdict(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> bool:
     """Whether several columns of zeros and ones are the verdict."""
-    numbers = [str(number) for number in range(1, len(ids) + 1)]
+    numbers = [str(number) for number in range(1, len(guess.mapping.response_ids) + 1)]
     data = [row.data for row in rows]
     free = [name for name in names if name not in taken]
-    found = find_one_hot(free, data, ids) or find_one_hot(free, data, numbers)
+    found = find_one_hot(free, data, guess.mapping.response_ids) or find_one_hot(free, data, numbers)
     if found is None:
         return False
     columns = [*found.columns.values(), *([found.tie] if found.tie else [])]
@@ -225,11 +225,11 @@ def _one_hot_verdict(
     return True
 
 
-def _understood(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess) -> float:
+def _understood(rows: Sequence[Line], column: str, guess: Guess) -> float:
     """The share of a column's values that mean a verdict."""
+    ids, models = guess.mapping.response_ids, guess.mapping.model_columns
     if not rows or not ids:
         return 0.0
-    models = {f.field.split(".")[1]: f.column for f in guess.fields if f.field.startswith("models.")}
     good, words = 0, set()
     for row in rows:
         named = {name: key_of(cell(row.data, model)) for name, model in models.items()}
@@ -283,8 +283,7 @@ def _labels(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dic
 def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     """What names did not say: by the values of columns, with little confidence."""
     free = [name for name in names if name not in taken]
-    fields = {one.field for one in guess.fields}
-    if not any(one.startswith("responses.") for one in fields) and "verdict" not in fields:
+    if not guess.mapping.response_ids and "verdict" not in guess.mapping.columns:
         found = column_that_names_columns(free, rows)
         if found is not None:
             verdict, columns = found
@@ -293,16 +292,16 @@ def _by_values(names: Sequence[str], rows: Sequence[Line], guess: Guess, taken: 
             _take(guess, taken, "verdict", verdict, "medium", why)
             for place, name in enumerate(columns):
                 _take(guess, taken, f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
-    ids = [one.field.split(".")[1] for one in guess.fields if one.field.startswith("responses.")]
+    ids = guess.mapping.response_ids
     if "verdict" not in taken.values() and len(ids) > 1:
         for name in few_values([name for name in names if name not in taken and not is_label_name(name)], rows):
-            unknown = [value for value in _unknown(rows, name, ids, guess) if value not in ("1", "2")]
+            unknown = [value for value in _unknown(rows, name, guess) if value not in ("1", "2")]
             if all(suggested(value, ids) for value in unknown):
                 guess.verdicts = verdict_values(rows, name)
                 _take(guess, taken, "verdict", name, "low", "all of its values are verdicts")
                 break
-    column = next((one.column for one in guess.fields if one.field == "verdict"), None)
-    if column is not None and len(ids) == 2 and not any(one.field == "models.A" for one in guess.fields):
+    column = guess.mapping.columns.get("verdict")
+    if column is not None and len(ids) == 2 and "models.A" not in guess.mapping.columns:
         models = columns_of_models([name for name in names if name not in taken], rows, column)
         for mark, name in zip(ids, models or (), strict=False):
             _take(guess, taken, f"models.{mark}", name, "medium", f"{column!r} has its values")
@@ -341,7 +340,7 @@ def _is_judges_own(name: str, names: Sequence[str], rows: Sequence[Line], guess:
     annotation = any(base_name(one) in ("annotator_kind", "annotation_name") for one in names)
     if beside & {"score", "explanation"} and (bool(parent) or annotation):
         return True
-    column = next((one.column for one in guess.fields if one.field == "verdict"), None)
+    column = guess.mapping.columns.get("verdict")
     if column is None or column.startswith(PREFIX) or base_name(name) != "label":
         return False
     pairs = {(key_of(cell(row.data, column)), key_of(cell(row.data, name))) for row in rows}
@@ -379,12 +378,12 @@ def _chats(rows: Sequence[Line], taken: Mapping[str, str]) -> tuple[str, list[An
 
 def _drop_ambiguous_ids(rows: Sequence[Line], guess: Guess, taken: dict[str, str]) -> None:
     """Takes an id of several rows for the item's, and one that stands with different texts for the question's."""
-    columns = {one.field: one.column for one in guess.fields}
+    columns = guess.mapping.columns
     texts = [column for name, column in columns.items() if name == "question" or name.startswith("responses.")]
     own = [*texts, *(columns[name] for name in ("verdict", "judge") if name in columns)]
     one_a_row = "annotator" in columns
     for target, content in (("id", own if one_a_row else None), ("item_id", texts)):
-        column = {one.field: one.column for one in guess.fields}.get(target)
+        column = guess.mapping.columns.get(target)
         if column is None or _names_one(rows, column, content):
             continue
         guess.fields = [one for one in guess.fields if one.field != target]
@@ -416,14 +415,14 @@ def _names_one(rows: Sequence[Line], column: str, content: Sequence[str] | None)
     return True
 
 
-def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dict[str, str]:
+def _values(rows: Sequence[Line], guess: Guess) -> dict[str, str]:
     """Meanings for words that are not understood as they are; numbers and marks are asked about."""
-    ids = [f.field.split(".")[1] for f in guess.fields if f.field.startswith("responses.")]
+    ids = guess.mapping.response_ids
     found: dict[str, str] = {}
     for one in guess.fields if ids else ():
         if one.field.split(".")[0] not in ("verdict", "label") or one.column.startswith(PREFIX):
             continue
-        unknown = _unknown(rows, one.column, ids, guess, one.field)
+        unknown = _unknown(rows, one.column, guess, one.field)
         if len(ids) == 1:  # a text is no verdict, whatever it may mean
             unknown = [value for value in unknown if len(value) <= MOST_CHARACTERS]
         meanings = {value: meaning for value in unknown if (meaning := meant(value, ids)) is not None}
@@ -439,9 +438,8 @@ def _values(rows: Sequence[Line], guess: Guess, taken: Mapping[str, str]) -> dic
     return found
 
 
-def _unknown(rows: Sequence[Line], column: str, ids: Sequence[str], guess: Guess, field: str = "verdict") -> list[str]:
-    columns = {one.field: one.column for one in guess.fields}
-    return unknown_values(rows, FieldMap(columns={**columns, field: column}), field)
+def _unknown(rows: Sequence[Line], column: str, guess: Guess, field: str = "verdict") -> list[str]:
+    return unknown_values(rows, FieldMap(columns={**guess.mapping.columns, field: column}), field)
 
 
 def _missing(guess: Guess) -> None:

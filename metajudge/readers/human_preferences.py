@@ -165,15 +165,17 @@ def read_preferences(path: str | Path, *, sample: int | None = None, seed: int =
         counts = ", ".join(f"{n} {reason}" for reason, n in found.excluded.most_common()) or "no row"
         raise InputError(f"{name}: no pair is eligible ({counts}; {len(found.rejects)} lines unreadable). {found.rule}")
     if sample is not None:
-        found.items = _drawn(found.items, sample, seed, name)
+        if not 1 <= sample <= found.eligible:
+            raise InputError(f"{name}: a sample of {sample} cannot be drawn from {found.eligible} eligible pairs")
+        found.items = random.Random(seed).sample(found.items, sample)
         found.rule += f" {len(found.items)} of {found.eligible} eligible pairs drawn with seed {seed}."
     return found
 
 
-def _drawn(items: list[Item], sample: int, seed: int, name: str) -> list[Item]:
-    if not 1 <= sample <= len(items):
-        raise InputError(f"{name}: a sample of {sample} cannot be drawn from {len(items)} eligible pairs")
-    return random.Random(seed).sample(items, sample)
+def _numbered(key: str, seen: Counter[str]) -> str:
+    """An id of its own for what comes again."""
+    seen[key] += 1
+    return key if seen[key] == 1 else f"{key}#{seen[key]}"
 
 
 def _battles(name: str, arena: bool) -> Preferences:
@@ -194,11 +196,8 @@ def _battles(name: str, arena: bool) -> Preferences:
         if why:
             found.excluded[why] += 1
             continue
-        key = battle.question_id
-        if not arena:
-            key = f"{battle.question_id}/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
-        seen[key] += 1
-        found.items.append(battle.item(key if seen[key] == 1 else f"{key}#{seen[key]}", known))
+        by = f"/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
+        found.items.append(battle.item(_numbered(battle.question_id + ("" if arena else by), seen), known))
     return found
 
 
@@ -232,10 +231,9 @@ def _flat(name: str) -> Preferences:
             found.excluded["without a labelled winner"] += 1
             return None
         key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
-        seen[key] += 1
         models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
         data = {
-            "id": key if seen[key] == 1 else f"{key}#{seen[key]}",
+            "id": _numbered(key, seen),
             "question": row.get("question"),
             "responses": {"A": row.get("response_a"), "B": row.get("response_b")},
             "label": label,

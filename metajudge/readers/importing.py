@@ -107,9 +107,9 @@ def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence
     text = text.strip()
     match question.kind:
         case "value":
-            return mapping.with_values(parse_values([f"{question.about}={text}"]))
+            return mapping.updated(values=parse_values([f"{question.about}={text}"]))
         case "numbers":
-            return mapping.with_values(parse_values([text]))
+            return mapping.updated(values=parse_values([text]))
         case "responses":
             names = [_column(part, columns) for part in text.split(",") if part.strip()]
             return _with_columns(mapping, {f"responses.{chr(65 + place)}": name for place, name in enumerate(names)})
@@ -130,15 +130,11 @@ def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
     try:
         given = parse_map([text])
     except InputError:
-        return mapping.with_values(parse_values([text]))
+        return mapping.updated(values=parse_values([text]))
     for column in given.columns.values():
         if ":" not in column:
             _column(column, columns)
-    kept = {name: text for name, text in mapping.constants.items() if name not in given.columns}
-    columns_kept = {name: column for name, column in mapping.columns.items() if name not in given.constants}
-    return FieldMap(
-        columns={**columns_kept, **given.columns}, constants={**kept, **given.constants}, values=mapping.values
-    )
+    return mapping.updated(given.columns, given.constants)
 
 
 def _with(mapping: FieldMap, field: str, text: str, columns: Sequence[str]) -> FieldMap:
@@ -147,13 +143,13 @@ def _with(mapping: FieldMap, field: str, text: str, columns: Sequence[str]) -> F
         raise InputError(f"say a column or a text for {field}")
     if text in columns:
         return _with_columns(mapping, {field: text})
-    return mapping.model_copy(update={"constants": {**mapping.constants, field: text}})
+    return mapping.updated(constants={field: text})
 
 
 def _with_columns(mapping: FieldMap, columns: dict[str, str]) -> FieldMap:
     if not columns:
         raise InputError("say at least one column")
-    return mapping.model_copy(update={"columns": {**mapping.columns, **columns}})
+    return mapping.updated(columns)
 
 
 def _column(text: str, columns: Sequence[str]) -> str:

@@ -24,20 +24,20 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from metajudge.errors import InputError
-from metajudge.readers.assessed_runs import AssessedRuns
+from metajudge.readers.cells import object_in, objects_in
+from metajudge.readers.containers import parsed_object, read_member, read_object
 from metajudge.readers.conversations import messages, text_of
-from metajudge.readers.json_object import parsed_object, read_member, read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source
+from metajudge.readers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.readers.people import PersonScore
 from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
-from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.readers.stated_scores import reason_text
+from metajudge.readers.typed_tables import members_of
 from metajudge.readers.vocabulary import MOST_CHARACTERS
 from metajudge.types import Category, Grade
 from metajudge.types.digests import digest
@@ -49,8 +49,7 @@ _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
 _SAME = "UNCHANGED"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """One verdict of one grader.
 
     Attributes:
@@ -73,35 +72,12 @@ class Said:
     instruction: str | None
     model: str | None
 
-    @property
-    def aspect(self) -> str:
-        """What is graded."""
-        return self.asked if self.key is None else f"{self.asked}/{self.key}"
-
-    @property
-    def part(self) -> tuple[str, ...]:
-        """What comes behind the score's name in ids."""
-        return tuple(str(one) for one in (self.key, self.member) if one is not None)
-
-    @property
-    def standard(self) -> bool:
-        """Whether the judge is called by its model alone."""
-        return _base(self.name) == STANDARD
-
-    @property
-    def judge(self) -> str:
-        """What the judge is called."""
-        if self.model is None:
-            return self.name if self.member is None else f"{self.name}/{self.member}"
-        return self.model if self.standard else f"{self.model}/{self.name}"
-
 
 def is_graded(name: str, score: Any) -> bool:
     """Whether a model gave a score."""
     if not isinstance(score, dict) or _is_by_person(score):
         return False
-    metadata = _as_judged(score).get("metadata")
-    grading = metadata.get("grading") if isinstance(metadata, dict) else None
+    grading = object_in(_as_judged(score).get("metadata")).get("grading")
     return bool(grading) or _base(name).startswith("model_graded")
 
 
@@ -117,34 +93,26 @@ def said_in(sample: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Said]
         if not is_graded(name, score):
             continue
         judged = _as_judged(score)
-        found = judged.get("metadata")
-        metadata = found if isinstance(found, dict) else {}
+        metadata = object_in(judged.get("metadata"))
         prompt, grader, reply = _grading(metadata)
         instruction = prompt.partition("[END DATA]")[2].strip() or None
         first = name if instruction is None else asked.setdefault(instruction, name)
-        panel = metadata.get("panel")
-        votes = panel.get("votes") if isinstance(panel, dict) else None
-        common = {"name": name, "answer": judged.get("answer"), "instruction": instruction}
-        if isinstance(panel, dict) and isinstance(votes, list) and len(votes) > 1:
-            models = _panel_models(name, run, len(votes), grader)
-            for at, value in enumerate(votes):
-                shown = reply if at == 0 and grader else judged.get("explanation")
-                more = {"explanation": shown, "model": models[at], "missing": _failure(panel, at)}
-                yield from _parts(value, {**common, **more, "asked": first, "member": at + 1})
-        else:
-            more = {
-                "explanation": judged.get("explanation"),
-                "model": grader or _role(run),
-                "missing": _missing(judged),
-            }
-            yield from _parts(judged.get("value"), {**common, **more, "asked": first, "member": None})
-
-
-def _parts(value: Any, common: dict[str, Any]) -> Iterator[Said]:
-    """One verdict, or one for each value of a score that has several."""
-    several = value.items() if isinstance(value, dict) and value else [(None, value)]
-    for key, one in several:
-        yield Said(key=None if key is None else str(key), value=one, **common)
+        panel, answer, told = object_in(metadata.get("panel")), judged.get("answer"), judged.get("explanation")
+        votes = panel.get("votes")
+        role, reason = object_in((run.get("model_roles") or {}).get("grader")).get("model"), judged.get("reason")
+        reason = reason or metadata.get("unscored_reason")
+        missing = None if reason is None else str(reason)
+        given: list[tuple[Any, ...]] = [(None, judged.get("value"), missing, told, grader or role)]
+        if isinstance(votes, list) and len(votes) > 1:
+            models, shown = _panel_models(name, run, len(votes), grader), [told] * len(votes)
+            shown[0] = reply if grader else told
+            failures = [_failure(panel, at) for at in range(len(votes))]
+            given = list(zip(range(1, len(votes) + 1), votes, failures, shown, models, strict=True))
+        for member, value, missing, explanation, model in given:
+            several = value.items() if isinstance(value, dict) and value else [(None, value)]
+            for key, one in several:
+                part = None if key is None else str(key)
+                yield Said(name, first, part, member, one, missing, answer, explanation, instruction, model)
 
 
 def verdict_of(said: Said) -> tuple[Grade | Category | None, str | None]:
@@ -194,8 +162,7 @@ def finite(value: Any) -> Any:
 
 
 def _history(score: Any) -> list[dict[str, Any]]:
-    history = score.get("history") if isinstance(score, dict) else None
-    return [one for one in history if isinstance(one, dict)] if isinstance(history, list) else []
+    return objects_in(object_in(score).get("history"))
 
 
 def _is_by_person(score: dict[str, Any]) -> bool:
@@ -212,21 +179,15 @@ def _as_judged(score: dict[str, Any]) -> dict[str, Any]:
 
 def _grading(metadata: Mapping[str, Any]) -> tuple[str, str | None, str | None]:
     """The grader's prompt, its model, and its reply."""
-    grading = metadata.get("grading")
-    spoken = [one for one in grading if isinstance(one, dict)] if isinstance(grading, list) else []
+    spoken = objects_in(metadata.get("grading"))
     prompt = next((text_of(one.get("content") or "") for one in spoken if one.get("role") == "user"), "")
     replied = next((one for one in spoken if one.get("role") == "assistant"), {})
     return prompt, replied.get("model") or None, text_of(replied["content"]) if replied.get("content") else None
 
 
-def _role(run: Mapping[str, Any]) -> str | None:
-    role = (run.get("model_roles") or {}).get("grader")
-    return role.get("model") if isinstance(role, dict) else None
-
-
 def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | None) -> Sequence[str | None]:
     """The models of a panel's members, called as the first one's replies call it."""
-    scorers = [one for one in run.get("scorers") or () if isinstance(one, dict) and one.get("name") == name]
+    scorers = [one for one in objects_in(run.get("scorers")) if one.get("name") == name]
     named = (scorers[0].get("options") or {}).get("model") if scorers else None
     roles = (run.get("model_roles") or {}).get("grader")
     if not isinstance(named, list) and isinstance(roles, list):
@@ -239,16 +200,8 @@ def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | Non
 
 
 def _failure(panel: Mapping[str, Any], at: int) -> str | None:
-    failures = panel.get("failures")
-    listed = [one for one in failures if isinstance(one, dict)] if isinstance(failures, list) else []
-    return next((str(one.get("reason")) for one in listed if one.get("index") == at and one.get("reason")), None)
-
-
-def _missing(score: Mapping[str, Any]) -> str | None:
-    metadata = score.get("metadata")
-    legacy = metadata.get("unscored_reason") if isinstance(metadata, dict) else None
-    reason = score.get("reason") or legacy
-    return None if reason is None else str(reason)
+    failures = objects_in(panel.get("failures"))
+    return next((str(one.get("reason")) for one in failures if one.get("index") == at and one.get("reason")), None)
 
 
 def _is_number(text: str) -> bool:
@@ -273,20 +226,15 @@ def is_inspect_log(data: Mapping[str, Any]) -> bool:
 
 def is_inspect_archive(source: Source) -> bool:
     """Whether a zip archive is a log."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            names = set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return False
-    return bool(names & {"header.json", "_journal/start.json"})
+    return bool(members_of(source) & {"header.json", "_journal/start.json"})
 
 
 def inspect_log(source: Source) -> AssessedRuns:
     """Reads one log; scores that answer different instructions are items apart."""
-    return AssessedRuns(FORMAT, source, partial(_rows, source), _run, shape=_SHAPE)
+    return AssessedRuns(FORMAT, source, partial(_rows, source), made, shape=_SHAPE)
 
 
-def _rows(source: Source) -> Iterator[Line | Reject]:
+def _rows(source: Source) -> Iterator[RunRow | Reject]:
     """A row for every verdict of a model, and one for what people changed in a sample."""
     others: set[str] = set()
     graded = unscored = False
@@ -309,24 +257,26 @@ def _rows(source: Source) -> Iterator[Line | Reject]:
         graded = graded or bool(verdicts)
         for said in verdicts:
             short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
-            yield ShownRow(number, {"head": head, "sample": sample, "said": said}, short, EXCERPT * 4)
-        yield ShownRow(number, {"head": head, "sample": sample, "all": verdicts}, {}, 0)
+            yield RunRow(number, partial(_run, head, sample, said), short, EXCERPT * 4)
+        yield RunRow(number, partial(_people, head, sample, verdicts))
     if not graded and (others or unscored or status is None):
         yield Reject(source.name, 1, _nothing(source, others, unscored=unscored), "")
 
 
-def _run(row: Line) -> AssessedRun:
-    head, sample = row.data["head"], row.data["sample"]
-    if "all" in row.data:
-        return AssessedRun(None, (), _people(head, sample, row.data["all"]))
-    said: Said = row.data["said"]
+def _run(head: dict[str, Any], sample: dict[str, Any], said: Said) -> AssessedRun:
     with inside(f"scores.{said.name}", _SHAPE):
-        place, run = _place(head, sample), _graded(head, sample, said.answer)
+        of = head["eval"]
+        place = f"{of['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(of.get('run_id', ''))[:8]}"
+        run = _graded(head, sample, said.answer)
         verdict, missing = verdict_of(said)
     others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
+    standard = _base(said.name) == STANDARD
+    judge = said.name if said.member is None else f"{said.name}/{said.member}"
+    if said.model is not None:
+        judge = said.model if standard else f"{said.model}/{said.name}"
     score = RecordedScore(
-        id="/".join([place, said.name, *said.part]),
-        judge=said.judge,
+        id="/".join([place, said.name, *(str(one) for one in (said.key, said.member) if one is not None)]),
+        judge=judge,
         value=verdict,
         error=missing,
         comment=reason_text(said.explanation),
@@ -335,10 +285,10 @@ def _run(row: Line) -> AssessedRun:
             "scorer": said.name,
             "value": finite(said.value),
             "scores": others or None,
-            "judge_model": None if said.standard else said.model,
+            "judge_model": None if standard else said.model,
             "time": sample.get("completed_at"),
         },
-        about=said.aspect,
+        about=said.asked if said.key is None else f"{said.asked}/{said.key}",
         place=f"scores.{said.name}",
         keeps=("value",),
     )
@@ -405,8 +355,7 @@ def _current(head: dict[str, Any], sample: Any) -> Any:
     """A sample of the first logs, with the one score that they have under its scorer's name."""
     if not isinstance(sample, dict) or "scores" in sample or "score" not in sample:
         return sample
-    scorer = (head.get("results") or {}).get("scorer")
-    name = scorer.get("name") if isinstance(scorer, dict) else None
+    name = object_in((head.get("results") or {}).get("scorer")).get("name")
     return {**sample, "scores": None if sample["score"] is None else {str(name or "score"): sample["score"]}}
 
 
@@ -421,11 +370,6 @@ def _problem(sample: object) -> str | None:
         kind = str(message).partition("(")[0][:60]
         return f"the sample {sample.get('id')!r} ended with an error before it was scored ({kind})"
     return None
-
-
-def _place(head: dict[str, Any], sample: dict[str, Any]) -> str:
-    run = head["eval"]
-    return f"{run['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(run.get('run_id', ''))[:8]}"
 
 
 def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> RecordedRun:
@@ -459,11 +403,11 @@ def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> Recorde
         category=category,
         model=model,
         reference=reference,
-        conversation=messages(sample["input"], {}),
+        conversation=messages(sample["input"]),
     )
 
 
-def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> list[PersonScore]:
+def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> AssessedRun:
     """What people changed in a sample's scores."""
     found: list[PersonScore] = []
     judged = {said.name: (said.asked, said.answer) for said in verdicts}
@@ -474,4 +418,4 @@ def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Sai
         except UNREADABLE:
             continue  # its scores are rejects
         found += edits_of(score, asked, item)
-    return found
+    return AssessedRun(None, (), found)

@@ -11,17 +11,15 @@ from typing import Any, Final, Literal
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments
 from metajudge.readers.cells import TURNS, cell, key_of, nested
-from metajudge.readers.containers import tables_in
+from metajudge.readers.containers import tables_in, wrapped_table
 from metajudge.readers.conversations import is_chat, text_of
 from metajudge.readers.detect import is_written_whole
 from metajudge.readers.guessed_values import numbers_in, unknown_values
 from metajudge.readers.guessing import FieldGuess, guess_mapping
 from metajudge.readers.joined_labels import JoinReport
-from metajudge.readers.json_object import wrapped_table
 from metajudge.readers.lines import Line, Source
 from metajudge.readers.mapped import MappedTable
-from metajudge.readers.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted
-from metajudge.readers.one_hot import PREFIX
+from metajudge.readers.mapping import ASKED, PREFIX, TEXTS, FieldMap, check_columns, quoted
 from metajudge.readers.people import PeopleCount, PeopleOnlyError
 from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
@@ -228,7 +226,8 @@ def inspect_input(
         found.verdicts = guess.verdicts
         found.problems = [*(_open(guess.problems, known) or [str(error)]), *_as_items(mapping, name)]
         if not set(mapping.missing()) - {"judge"}:
-            _preview(found, MappedTable(table, _with_judge(mapping), survey=False), rows)
+            named = mapping.updated(constants={"judge": _PLACEHOLDER}) if "judge" in mapping.missing() else mapping
+            _preview(found, MappedTable(table, named, survey=False), rows)
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
     _open_values(found, mapping, rows)
@@ -257,7 +256,7 @@ def _counted(
         given = mapping is not None and bool(mapping.columns)
         kept = None if given else saved_map(name)
         found.origin = "given" if given else "kept" if kept else "format"
-        found.mapping = mapping if given else kept.with_values(mapping.values if mapping else {}) if kept else None
+        found.mapping = mapping if given else kept.updated(values=mapping.values if mapping else {}) if kept else None
     for record in source.scan():
         if isinstance(record, Reject):
             if len(found.problems) < _SHOWN_REJECTS:
@@ -344,13 +343,6 @@ def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
     )
 
 
-def _with_judge(mapping: FieldMap) -> FieldMap:
-    """The mapping with a placeholder where the judge is not named, for a preview only."""
-    if "judge" not in mapping.missing():
-        return mapping
-    return mapping.model_copy(update={"constants": {**mapping.constants, "judge": _PLACEHOLDER}})
-
-
 def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
     """The problems of a guess that flags do not answer."""
     answered = {*given.columns, *given.constants}
@@ -388,14 +380,13 @@ def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
     found = inspect_input(name, given, records=0)
     mapping = found.mapping
     if found.origin == "guessed" and mapping is not None and set(mapping.missing()) - set(TEXTS) == {"judge"}:
-        known = given or FieldMap()
-        named = known.model_copy(update={"constants": {**known.constants, "judge": Path(name).stem}})
+        named = (given or FieldMap()).updated(constants={"judge": Path(name).stem})
         found = inspect_input(name, named, records=0)
         mapping = found.mapping
     complete = found.judgments and (found.rejects or 0) <= TOLERATED * found.judgments
     if found.origin != "guessed" or mapping is None or not complete:
         return None
-    return mapping.model_copy(update={"columns": {**mapping.columns, **_beside(found.columns, mapping)}})
+    return mapping.updated(_beside(found.columns, mapping))
 
 
 def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMap | None:

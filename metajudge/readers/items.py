@@ -126,13 +126,14 @@ class _Input:
     read: Callable[[], Iterator[_FoundItem | Reject]]
 
 
-def _of_rows(source: Source, found: Iterable[tuple[int, Item] | Reject]) -> Iterator[_FoundItem | Reject]:
-    return (one if isinstance(one, Reject) else _FoundItem(one[1], source.name, one[0]) for one in found)
+def _read(source: Source, rows: Iterable[Line | Reject], item: Callable[[Line], Item]) -> Iterator[_FoundItem | Reject]:
+    return each(source, rows, lambda row: _FoundItem(item(row), source.name, row.number))
 
 
 def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
     source = Source(Path(path), path)
-    tables = _tables(source)
+    readable = source.path.is_dir() or (path != "-" and source.path.is_file())
+    tables = tables_in(source) if readable else []
     found = _items_of(tables, mapping) if tables else None
     if found is not None:
         return found
@@ -153,12 +154,6 @@ def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
     return _Input(next(iter(judgments.formats.values())), read)
 
 
-def _tables(source: Source) -> list[Table]:
-    """A file, or the parts of a dataset on disk, as tables; none where it is something else."""
-    readable = source.path.is_dir() or (source.name != "-" and source.path.is_file())
-    return tables_in(source) if readable else []
-
-
 def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | None:
     """A reader for tables that contain items and no verdicts; None for what may contain judgments."""
     table = tables[0]
@@ -167,8 +162,8 @@ def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | Non
         return None
     is_item = "question" in first.data and isinstance(first.data.get("responses"), dict) and "item" not in first.data
     if is_item and len(tables) == 1:
-        read = partial(each, table.source, read=lambda line: Item.model_validate(line.data))
-        return _Input(f"{table.format} of items", lambda: _of_rows(table.source, read(table.rows())))
+        made = partial(_read, table.source, item=lambda row: Item.model_validate(row.data))
+        return _Input(f"{table.format} of items", lambda: made(table.rows()))
     if format_of(first.data) is not None:
         return None
     given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
@@ -178,7 +173,8 @@ def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | Non
         return None
     mapped = [MappedTable(one, used, survey=False, needed=ASKED) for one in tables]
     return _Input(
-        f"{table.format}, mapped", lambda: (row for one in mapped for row in _of_rows(one.source, one.items()))
+        f"{table.format}, mapped",
+        lambda: (found for one in mapped for found in _read(one.source, one.rows_of_judges(), one.item)),
     )
 
 

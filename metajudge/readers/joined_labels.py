@@ -6,7 +6,7 @@ The interface: :func:`read_labels` reads files, :func:`join` joins them with jud
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from metajudge.errors import InputError
@@ -189,20 +189,27 @@ class Joiner:
         on: On | None = None,
         values: Mapping[str, str] | None = None,
     ) -> None:
-        known = _Known()
+        self._names: list[_Names] = []
+        self._first: dict[On, dict[Key, Judgment]] = {way: {} for way in WAYS}
+        words = set[str]()
         for judgment in judgments:
-            known.add(judgment)
+            names = _Names.of(judgment)
+            self._names.append(names)
+            words |= {str(judgment.verdict)} if isinstance(judgment.verdict, Category) else set()
+            for one in WAYS:
+                for name in names.keys(one):
+                    self._first[one].setdefault(name, judgment)
         recorded = {key_of(row.value) for row in labels.rows if not isinstance(row.value, Label)}
-        self._vocabulary = Vocabulary(
-            values or {}, categories=True, column="label", beside=beside(recorded, known.words)
-        )
-        self._way = _way(labels, known, on)
+        self._vocabulary = Vocabulary(values or {}, categories=True, column="label", beside=beside(recorded, words))
+        self._labels = labels
+        self._way = self._found_way(on)
         self._index: dict[Key, list[LabelRow]] = {}
         for row in labels.rows:
             key = self._way.key(row)
             if key is not None:
                 self._index.setdefault(key, []).append(row)
-        self.report = self._counted(labels, known)
+        self.report = self._counted()
+        del self._names, self._first  # of a stream, no judgment is held
 
     def labelled(self, judgment: Judgment) -> Judgment:
         """The judgment with its labels; itself where there are none."""
@@ -225,8 +232,8 @@ class Joiner:
             return row.value if set(row.value.value.ids) <= judgment.item.responses.keys() else None
         return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
 
-    def _counted(self, labels: LabelRows, known: "_Known") -> JoinReport:
-        there = known.keys(self._way.on)
+    def _counted(self) -> JoinReport:
+        labels, there = self._labels, self._first[self._way.on]
         unmatched, unreadable, bad = [], [], set()
         silent, unknown, meant = Counter[str](), Counter[str](), set[str]()
         persons = set[tuple[Key | None, str]]()
@@ -254,7 +261,7 @@ class Joiner:
                 unreadable.append(f"{shown} at {row.where}")
         _require_meanings({value: count for value, count in unknown.items() if value not in meant})
         without, own = [], 0
-        for names in known.names:
+        for names in self._names:
             own += names.own
             read = any(id(row) not in bad for row in self._rows(names))
             if not read and not names.own:
@@ -267,12 +274,53 @@ class Joiner:
             unreadable=unreadable,
             silent=+silent,
             older=older,
-            judgments=len(known.names),
-            labelled=len(known.names) - len(without),
+            judgments=len(self._names),
+            labelled=len(self._names) - len(without),
             unlabelled=without[:NAMED],
             own=own,
             annotators=len({row.annotator for row in labels.rows if row.annotator}),
             notes=labels.notes,
+        )
+
+    def _found_way(self, on: On | None) -> Way:
+        """By what labels are joined: of the columns that fit the key given, or any key, those with the most matches.
+
+        Raises:
+            InputError: nothing matches, or two keys match equally well and mean different things.
+        """
+        ways = [way for one in ([on] if on else WAYS) for way in _candidates(self._labels, one, guessed=on is None)]
+        shares = [(sum(way.key(row) in self._first[way.on] for row in self._labels.rows), way) for way in ways]
+        most = max((count for count, _ in shares), default=0)
+        if not most:
+            raise InputError(self._nothing(on))
+        best = [way for count, way in shares if count == most]
+        kinds = list(dict.fromkeys(way.on for way in best))
+        if on is None and len(kinds) > 1 and not self._same(best):
+            named = "; ".join(f"--on {way.on}: {way}" for way in best)
+            raise InputError(f"the labels can be joined in several ways with as many matches: {named}. Say which one.")
+        return best[0]
+
+    def _same(self, ways: Sequence[Way]) -> bool:
+        """Whether all ways give every label to the same judgments."""
+        by: dict[On, dict[Key | None, list[str]]] = {way.on: {} for way in ways}
+        for names in self._names:
+            for on, found in by.items():
+                for key in names.keys(on):
+                    found.setdefault(key, []).append(names.id)
+        given = ([by[way.on].get(way.key(row)) for way in ways] for row in self._labels.rows)
+        return all(one == several[0] for several in given for one in several)
+
+    def _nothing(self, on: On | None) -> str:
+        labels, ours = self._labels, "there is no judgment"
+        columns = [*dict.fromkeys([*labels.ids, *labels.items, *labels.responses])]
+        theirs = ", ".join(f"{name}={labels.rows[0].keys.get(name, '')!r}" for name in columns) or "no column of ids"
+        for names in self._names[:1]:
+            response = f", response={names.responses[-1]!r}" if names.responses else ""
+            ours = f"the first judgment has id={names.id!r}, item={names.item!r}{response}"
+        by = f" with --on {on}" if on else ""
+        return (
+            f"no label matches a judgment{by}: the first label has {theirs}; {ours}. Say which columns contain the "
+            "key: --labels-map item_id=COLUMN (or id=COLUMN, response=COLUMN), and --on id, item or item+response"
         )
 
 
@@ -329,47 +377,6 @@ class _Names:
                 yield (question, response)
 
 
-@dataclass(slots=True)
-class _Known:
-    """Judgments by what labels may call them, and the words of their verdicts."""
-
-    names: list[_Names] = field(default_factory=list)
-    words: set[str] = field(default_factory=set)
-    _first: dict[On, dict[Key, Judgment]] = field(default_factory=lambda: {way: {} for way in WAYS})
-
-    def add(self, judgment: Judgment) -> None:
-        names = _Names.of(judgment)
-        self.names.append(names)
-        if isinstance(judgment.verdict, Category):
-            self.words.add(str(judgment.verdict))
-        for way in WAYS:
-            for key in names.keys(way):
-                self._first[way].setdefault(key, judgment)
-
-    def keys(self, on: On) -> Mapping[Key, Judgment]:
-        """Key -> the first judgment that it names."""
-        return self._first[on]
-
-
-def _way(labels: LabelRows, known: _Known, on: On | None) -> Way:
-    """By what labels are joined: of the columns that fit the key given, or any key, those with the most matches.
-
-    Raises:
-        InputError: nothing matches, or two keys match equally well and mean different things.
-    """
-    ways = [way for one in ([on] if on else WAYS) for way in _candidates(labels, one, guessed=on is None)]
-    shares = [(sum(way.key(row) in known.keys(way.on) for row in labels.rows), way) for way in ways]
-    most = max((count for count, _ in shares), default=0)
-    if not most:
-        raise InputError(_nothing(labels, known, on))
-    best = [way for count, way in shares if count == most]
-    kinds = list(dict.fromkeys(way.on for way in best))
-    if on is None and len(kinds) > 1 and not _same(best, labels, known):
-        named = "; ".join(f"--on {way.on}: {way}" for way in best)
-        raise InputError(f"the labels can be joined in several ways with as many matches: {named}. Say which one.")
-    return best[0]
-
-
 def _candidates(labels: LabelRows, on: On, *, guessed: bool) -> Iterator[Way]:
     """Ways in which columns of the labels may be this key."""
     if on == "item+response":
@@ -381,38 +388,6 @@ def _candidates(labels: LabelRows, on: On, *, guessed: bool) -> Iterator[Way]:
     first = labels.ids if on == "id" else labels.items
     other = labels.items if on == "id" else labels.ids
     yield from (Way(on, (column,), guessed) for column in dict.fromkeys([*first, *other]))
-
-
-def _same(ways: Sequence[Way], labels: LabelRows, known: _Known) -> bool:
-    """Whether all ways give every label to the same judgments."""
-    by: list[dict[Key, list[str]]] = []
-    for way in ways:
-        found: dict[Key, list[str]] = {}
-        for names in known.names:
-            for key in names.keys(way.on):
-                found.setdefault(key, []).append(names.id)
-        by.append(found)
-    for row in labels.rows:
-        keys = [way.key(row) for way in ways]
-        given = [None if key is None else one.get(key) for one, key in zip(by, keys, strict=True)]
-        if any(one != given[0] for one in given):
-            return False
-    return True
-
-
-def _nothing(labels: LabelRows, known: _Known, on: On | None) -> str:
-    columns = [*dict.fromkeys([*labels.ids, *labels.items, *labels.responses])]
-    row = labels.rows[0]
-    theirs = ", ".join(f"{name}={row.keys.get(name, '')!r}" for name in columns) or "no column of ids"
-    names = known.names[0] if known.names else None
-    ours = "there is no judgment" if names is None else f"the first judgment has id={names.id!r}, item={names.item!r}"
-    if names is not None and names.responses:
-        ours += f", response={names.responses[-1]!r}"
-    by = f" with --on {on}" if on else ""
-    return (
-        f"no label matches a judgment{by}: the first label has {theirs}; {ours}. Say which columns contain the key: "
-        "--labels-map item_id=COLUMN (or id=COLUMN, response=COLUMN), and --on id, item or item+response"
-    )
 
 
 def _counted(count: int, what: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.readers.alike import Alike, retold
-from metajudge.readers.lines import RawLine, Reject, Source, is_plain, open_bytes, parsed_line, raw_lines
+from metajudge.readers.lines import NAN_IS_NULL, RawLine, Reject, Source, is_plain, open_bytes, parsed_line, raw_lines
 from metajudge.readers.reader import FoundJudgment, attempt, each
 from metajudge.readers.tables import LINES, Table, json_lines
 from metajudge.types import Category, Item, Judgment
@@ -25,7 +25,7 @@ class JudgmentLines:
 
     def __init__(self, source: Source, table: Table | None = None) -> None:
         self.source = source
-        self._table = table or json_lines(source, infinite_is_text=False)
+        self._table = table or json_lines(source, NAN_IS_NULL)
 
     @staticmethod
     def recognises(record: Mapping[str, Any]) -> bool:
@@ -49,9 +49,8 @@ class JudgmentLines:
             return None
 
     def read(self) -> Iterator[FoundJudgment | Reject]:
-        parse = SharedItems().judgment
-        for found in each(self.source, self._table.rows(), lambda line: parse(line.data)):
-            yield found if isinstance(found, Reject) else FoundJudgment(found[1], self.source.name, found[0])
+        parse, name = SharedItems().judgment, self.source.name
+        return each(self.source, self._table.rows(), lambda row: FoundJudgment(parse(row.data), name, row.number))
 
     def raw_lines(self) -> Iterator[RawLine | Reject]:
         """The lines of the file, not parsed yet; of a table of lines alone."""
@@ -62,7 +61,7 @@ class JudgmentLines:
         parse, source = SharedItems().judgment, self.source
 
         def parsed(line: RawLine) -> Judgment | Reject:
-            row = parsed_line(source, line, nan_is_null=True)
+            row = parsed_line(source, line, NAN_IS_NULL)
             return row if isinstance(row, Reject) else attempt(source, row, lambda one: parse(one.data))
 
         return parsed
@@ -117,7 +116,9 @@ class SharedItems:
             read = Item.model_validate(item)
         except ValidationError:  # which is explained best as a part of the judgment
             return None
-        self._data, self._plain, self._item = item, _is_plain(item), read
+        # Its fields are texts or null; keys and values of responses are texts anyway.
+        self._plain = all(one is None or type(one) is str for name, one in item.items() if name != "responses")
+        self._data, self._item = item, read
         return read
 
     def _is_known(self, item: dict[str, Any]) -> bool:
@@ -129,11 +130,6 @@ class SharedItems:
         if self._plain:  # equal texts have equal types
             return list(item["responses"]) == list(known["responses"])
         return orjson.dumps(item) == orjson.dumps(known)
-
-
-def _is_plain(item: dict[str, Any]) -> bool:
-    """Whether the fields of an item, responses apart, are texts or null; keys and values of those are texts anyway."""
-    return all(value is None or type(value) is str for name, value in item.items() if name != "responses")
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:

@@ -14,13 +14,15 @@ from pydantic import BaseModel, Field, ValidationError
 
 from metajudge.readers.lines import BadLine, Line, Source
 from metajudge.readers.pairs import (
+    NOT_PLAYED,
     ORDERS,
     BenchmarkLine,
     FolderReader,
     GameOrder,
-    GameVerdict,
     JudgmentRow,
+    Outcome,
     check_label,
+    game_of,
     game_verdict,
     pair_of,
     paired,
@@ -104,7 +106,9 @@ class OutputRow(BenchmarkLine):
             self.pair_id,
             self.question,
             (self.response_A, self.response_B),
-            category=_category(self.source),
+            category=next(
+                (name for prefix, name in _CATEGORIES.items() if (self.source or "").startswith(prefix)), None
+            ),
             label=self.label,
             models=(self.response_model, self.response_model),
         )
@@ -154,9 +158,8 @@ def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game 
     if row.source is not None:
         meta["subset"] = row.source
     asked, text, mark = (judge_model, row.judge_name, order), "", None
-    if game is None:
-        outcome = GameVerdict(None, "the runner failed to ask the judge: the game is null")
-    else:
+    outcome = NOT_PLAYED
+    if game is not None:
         if game.judgment.scores is not None:
             meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
         text = game.judgment.response or ""
@@ -167,12 +170,7 @@ def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game 
 
 
 def _judgment(
-    item: Item,
-    asked: tuple[str, str, GameOrder],
-    outcome: GameVerdict,
-    mark: str | None,
-    text: str,
-    meta: dict[str, Any],
+    item: Item, asked: tuple[str, str, GameOrder], outcome: Outcome, mark: str | None, text: str, meta: dict[str, Any]
 ) -> Judgment:
     """A game as a judgment.
 
@@ -184,22 +182,8 @@ def _judgment(
     judge = model if prompt == STANDARD_PROMPT else f"{model}/{prompt}"
     if prompt != STANDARD_PROMPT:
         meta = {**meta, "judge_model": model}  # two prompts of one model count as one judge in the evidence
-    stated = turned_back(mark, order) if mark else None
-    if stated is not None and outcome.verdict is not None and stated.winner != outcome.verdict.winner:
+    stated, verdict = turned_back(mark, order) if mark else None, outcome[0]
+    if stated is not None and verdict is not None and stated.winner != verdict.winner:
         # The decision governs; what the judge wrote is kept for inspection.
         meta = {**meta, "stated_verdict": str(stated)}
-    return Judgment(
-        id=f"{item.id}/{judge}/{order}",
-        item=item,
-        judge=judge,
-        verdict=outcome.verdict,
-        no_verdict=outcome.no_verdict,
-        rationale=text,
-        order=shown_order(order),
-        labels=_LABELS.get(prompt),
-        meta=meta,
-    )
-
-
-def _category(source: str | None) -> str | None:
-    return next((name for prefix, name in _CATEGORIES.items() if (source or "").startswith(prefix)), None)
+    return game_of(item, judge, order, outcome, rationale=text, labels=_LABELS.get(prompt), meta=meta)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from metajudge.readers.argilla import run_of_fields
+from metajudge.readers.cells import text_in
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import AssessedRun, RecordedScore
 from metajudge.readers.stated_scores import reason_column, reason_text, time_text
@@ -42,8 +43,7 @@ def run_of(row: Mapping[str, Any]) -> AssessedRun:
 
 
 def _predicted(task: str, one: Mapping[str, Any]) -> Iterator[RecordedScore]:
-    by = one.get("model_version")
-    by = None if by in (None, "") else str(by)
+    by = text_in(one.get("model_version"))
     texts, values = dict(_texts(one)), list(_values(one))
     for name, value in values:
         about = reason_column(name, texts)

@@ -21,13 +21,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from metajudge.readers.assessed_runs import AssessedRuns, scored_runs
+from metajudge.readers.cells import object_in, objects_in, text_in
+from metajudge.readers.containers import entries_of
 from metajudge.readers.conversations import text_of
-from metajudge.readers.json_object import entries_of
 from metajudge.readers.lines import BadLine, Source
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
+from metajudge.readers.scored_runs import (
+    AssessedRuns,
+    RecordedRun,
+    RecordedScore,
+    asked_and_answered,
+    number_or_text,
+    scored_runs,
+)
 
 FORMAT = "Langfuse trace"
 SCORE_FOLDERS = ("scores",)
@@ -64,8 +71,8 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
         id=str(row["id"]),
         aliases=(str(trace),) if root else (),
         **asked_and_answered(_get(row, "input"), _get(row, "output")),
-        category=_text(_get(row, "trace_name", "name")),
-        model=_text(_get(row, "provided_model_name", "model")),
+        category=text_in(_get(row, "trace_name", "name")),
+        model=text_in(_get(row, "provided_model_name", "model")),
     )
 
 
@@ -81,9 +88,9 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
     text = _get(row, "string_value", "stringValue")
     run = _get(row, "observation_id", "observationId", "trace_id", "traceId") or _subject(row)
     if row.get("source") == _PEOPLE:
-        author = _text(_get(row, "author_user_id", "authorUserId"))
+        author = text_in(_get(row, "author_user_id", "authorUserId"))
         value = None if kind in _TEXTS else _value(kind, row.get("value"), text)
-        return PersonScore(str(row["name"]), author, _text(run), value, row.get("timestamp"))
+        return PersonScore(str(row["name"]), author, text_in(run), value, row.get("timestamp"))
     if kind in _TEXTS:
         raise BadLine(f"data_type: a {kind} score is no grade")
     return RecordedScore(
@@ -103,9 +110,8 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
 
 def _subject(row: Mapping[str, Any]) -> str | None:
     """What a score of the API's v3 is about; None for a session or an experiment, which have no answer."""
-    subject = row.get("subject")
-    known = isinstance(subject, dict) and subject.get("kind") in ("trace", "observation")
-    return str(subject["id"]) if isinstance(subject, dict) and known and subject.get("id") else None
+    subject = object_in(row.get("subject"))
+    return text_in(subject.get("id")) if subject.get("kind") in ("trace", "observation") else None
 
 
 def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
@@ -133,7 +139,7 @@ def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str,
     whole = RecordedRun(
         id=str(trace["id"]),
         **asked_and_answered(trace.get("input"), trace.get("output")),
-        category=_text(trace.get("name")),
+        category=text_in(trace.get("name")),
     )
 
     def of_trace(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
@@ -143,9 +149,8 @@ def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str,
         return None if score is None else replace(score, run=score.run or whole.id)
 
     def runs() -> list[RecordedRun]:
-        given = observations if isinstance(observations, list) else []
         # A root observation represents its trace, but the trace itself is here.
-        found = [run_of(one) for one in given if isinstance(one, dict)]
+        found = [run_of(one) for one in objects_in(observations)]
         return [whole, *(replace(run, aliases=()) for run in reversed(found) if run is not None)]
 
     return scored_runs(
@@ -163,7 +168,3 @@ def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str,
 def _get(row: Mapping[str, Any], *names: str) -> Any:
     """The first of these fields that is not empty."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-
-def _text(value: Any) -> str | None:
-    return None if value in (None, "") else str(value)

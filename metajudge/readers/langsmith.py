@@ -18,7 +18,6 @@ from typing import Any
 
 import orjson
 
-from metajudge.readers.assessed_runs import AssessedRuns
 from metajudge.readers.cells import parsed
 from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import Line
@@ -27,6 +26,7 @@ from metajudge.readers.own_notes import KEY, NAME, is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import (
     AssessedRun,
+    AssessedRuns,
     RecordedRun,
     RecordedScore,
     asked_and_answered,

@@ -4,11 +4,11 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, cast
 
 import orjson
 
@@ -90,22 +90,24 @@ class TableRow(Line):
         return orjson.dumps(self.data, option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
-class ShownRow(TableRow):
-    """A part of a record, of which some fields are reported where it cannot be read.
+class RunRow(TableRow):
+    """A part of a record, which is a run; some fields of it are reported where it cannot be read.
 
     Args:
-        shown: the fields.
+        made: makes the run when it is read.
+        shown: the fields; nothing is reported without any.
         most: bytes of them.
     """
 
-    __slots__ = ("_most", "_shown")
-    _most: int
+    __slots__ = ("_most", "_shown", "made")
+    made: Callable[[], Any]
     _shown: Any
+    _most: int
 
-    def __init__(self, number: int, data: dict[str, Any], shown: Any, most: int) -> None:
-        super().__init__(number, data)
-        object.__setattr__(self, "_shown", shown)
-        object.__setattr__(self, "_most", most)
+    def __init__(self, number: int, made: Callable[[], Any], shown: Any = None, most: int = 0) -> None:
+        super().__init__(number, {})
+        for name, value in (("made", made), ("_shown", shown), ("_most", most)):
+            object.__setattr__(self, name, value)
 
     @property
     def raw(self) -> bytes:
@@ -235,32 +237,30 @@ def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
                 yield RawLine(number, begin, raw)
 
 
-def read_lines(source: Source, *, nan_is_null: bool = False, infinite_is_text: bool = False) -> Iterator[Line | Reject]:
-    """Parses a JSONL file line by line; bad lines are yielded as :class:`Reject`. See :func:`raw_lines`.
+Constants: TypeAlias = Mapping[str, str | None]
+"""What ``NaN``, ``Infinity`` and ``-Infinity`` are read as, which are no JSON; others than those named are faults."""
+NO_CONSTANTS: Final[Constants] = {}
+NAN_IS_NULL: Final[Constants] = {"NaN": None}
+"""``NaN`` marks a missing cell of a table."""
+OF_TABLES: Final[Constants] = {"NaN": None, "Infinity": "Infinity", "-Infinity": "-Infinity"}
+"""An infinite number is its text, so that a score is a reject and not the whole line."""
 
-    Args:
-        nan_is_null: read ``NaN`` as null, as it marks a missing cell of a table.
-        infinite_is_text: read an infinite number as its text, so that a score is a reject and not the whole line.
-    """
+
+def read_lines(source: Source, constants: Constants = NO_CONSTANTS) -> Iterator[Line | Reject]:
+    """Parses a JSONL file line by line; bad lines are yielded as :class:`Reject`. See :func:`raw_lines`."""
     for line in raw_lines(source):
-        if isinstance(line, Reject):
-            yield line
-        else:
-            yield parsed_line(source, line, nan_is_null=nan_is_null, infinite_is_text=infinite_is_text)
+        yield line if isinstance(line, Reject) else parsed_line(source, line, constants)
 
 
-def parsed_line(
-    source: Source, line: RawLine, *, nan_is_null: bool = False, infinite_is_text: bool = False
-) -> Line | Reject:
+def parsed_line(source: Source, line: RawLine, constants: Constants) -> Line | Reject:
     """The object of a line, or why there is none."""
     try:
-        data = parse_object(line.raw, nan_is_null=nan_is_null, infinite_is_text=infinite_is_text)
-        return Line(line.number, line.raw, data)
+        return Line(line.number, line.raw, parse_object(line.raw, constants))
     except BadLine as bad:
         return source.reject(line.number, str(bad), line.raw)
 
 
-def parse_object(raw: bytes, *, nan_is_null: bool = False, infinite_is_text: bool = False) -> dict[str, Any]:
+def parse_object(raw: bytes, constants: Constants = NO_CONSTANTS) -> dict[str, Any]:
     """Parses one JSON object.
 
     A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
@@ -273,24 +273,22 @@ def parse_object(raw: bytes, *, nan_is_null: bool = False, infinite_is_text: boo
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        data = _parse_carefully(raw, nan_is_null, infinite_is_text)
+        data = _parse_carefully(raw, constants)
     if not isinstance(data, dict):
         raise BadLine(f"the line contains {_kind(data)}, not an object")
     keys, marks = _count_keys(data), raw.count(b'":')
     if marks != keys and marks - raw.count(b'\\":') != keys:
-        _parse_carefully(raw, nan_is_null, infinite_is_text)
+        _parse_carefully(raw, constants)
     return data
 
 
-def _parse_carefully(raw: bytes, nan_is_null: bool, infinite_is_text: bool) -> Any:
+def _parse_carefully(raw: bytes, constants: Constants) -> Any:
     """Parses with the standard library, which can say what is wrong."""
 
     def constant(name: str) -> str | None:
-        if name == "NaN" and nan_is_null:
-            return None
-        if name == "NaN" or not infinite_is_text:
+        if name not in constants:
             raise BadLine(f"{name} is not a JSON number; leave the field out or give null")
-        return name
+        return constants[name]
 
     try:
         text = raw.decode("utf-8")

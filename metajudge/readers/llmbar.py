@@ -32,9 +32,9 @@ from metajudge.readers.pairs import (
     GameOrder,
     JudgmentRow,
     check_label,
+    game_of,
     pair_of,
     paired,
-    shown_order,
     turned_back,
 )
 from metajudge.readers.reader import LineReader
@@ -43,6 +43,7 @@ from metajudge.types import Item, Judgment
 
 TWO_STAGE = frozenset({"Swap", "Swap_CoT"})
 
+_KEPT = ("subset", "judge_model", "judge_prompt", "stage", "final", "finish", "has_explanation")
 LABELS = ("a", "b")
 """The prompts call the responses Output (a) and Output (b)."""
 
@@ -76,30 +77,13 @@ def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
     stage = f"#{row.stage}" if row.judge_prompt in TWO_STAGE or row.stage > 1 else ""
     judge = f"{row.judge_model}/{row.judge_prompt}{stage}"
     verdict = turned_back(row.decision, order) if row.decision else None
-    return Judgment(
-        id=f"{item.id}/{judge}/{row.order}",
-        item=item,
-        judge=judge,
-        verdict=verdict,
-        no_verdict=None if verdict is not None else _why_none(row),
-        rationale=row.judgment_text or "",
-        order=shown_order(order),
-        labels=LABELS,
-        meta=_meta(row, order),
-    )
+    outcome, said = (verdict, None if verdict is not None else _why_none(row)), row.judgment_text or ""
+    return game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=_meta(row, order))
 
 
 def _meta(row: EvaluatorRow, order: GameOrder) -> dict[str, Any]:
-    meta: dict[str, Any] = {
-        "dataset": "llmbar",
-        "subset": row.subset,
-        "judge_model": row.judge_model,
-        "judge_prompt": row.judge_prompt,
-        "stage": row.stage,
-        "final": row.final,
-        "finish": row.finish or None,
-        "has_explanation": row.has_explanation,
-    }
+    meta: dict[str, Any] = {"dataset": "llmbar", **{name: getattr(row, name) for name in _KEPT}}
+    meta["finish"] = row.finish or None
     if row.order == "pointwise":
         meta |= {"pointwise": True, "scores": {"A": row.score_a, "B": row.score_b}}
     stated = turned_back(row.text_verdict, order) if row.text_verdict else None

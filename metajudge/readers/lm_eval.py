@@ -15,6 +15,7 @@ named. Choices by likelihood are rejected: the model wrote no answer there.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from metajudge.readers.cells import object_in
 from metajudge.readers.lines import BadLine
 from metajudge.readers.scored_runs import (
     AssessedRun,
@@ -43,7 +44,7 @@ def run_of(row: Mapping[str, Any]) -> AssessedRun:
     Raises:
         BadLine: no answer was written, or several answers were scored together.
     """
-    doc = row["doc"] if isinstance(row["doc"], Mapping) else {}
+    doc = object_in(row["doc"])
     asked = _prompt(row.get("arguments"))
     shown = doc if asked is None else asked
     category = next((str(doc[key]) for key in _CATEGORIES if isinstance(doc.get(key), str)), None)

@@ -15,7 +15,7 @@ from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
 from metajudge.readers.alike import Alike, retold
 from metajudge.readers.cells import TURNS, cell, key_of, names_in
-from metajudge.readers.conversations import exchange, in_turns, is_chat, messages, text_of
+from metajudge.readers.conversations import exchange, in_turns, is_chat, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.mapped_labels import (
     RowLabels,
@@ -26,10 +26,21 @@ from metajudge.readers.mapped_labels import (
     vocabulary_fault,
     without_texts,
 )
-from metajudge.readers.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
-from metajudge.readers.one_hot import OneHot, columns_in, is_flag, one_hot_of, tie_beside
+from metajudge.readers.mapping import (
+    FLAGS,
+    JUDGED,
+    FieldMap,
+    OneHot,
+    Wording,
+    check_columns,
+    check_fields,
+    columns_in,
+    is_flag,
+    one_hot_of,
+    tie_beside,
+)
 from metajudge.readers.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
-from metajudge.readers.reader import UNREADABLE, LineReader, each
+from metajudge.readers.reader import UNREADABLE, LineReader
 from metajudge.readers.scales import on_scale, parse_scale
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.vocabulary import MOST_CATEGORIES, InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
@@ -53,7 +64,7 @@ class MappedTable(LineReader):
         table: the rows.
         mapping: which column is what.
         survey: whether the first rows are looked at now for verdicts that mean nothing.
-        needed: fields that must be mapped; :data:`~metajudge.readers.mapping.ASKED` where only :meth:`items` are read.
+        needed: fields that must be mapped; :data:`~metajudge.readers.mapping.ASKED` where only items are read.
         wording: how messages name what the user gives.
 
     Raises:
@@ -105,12 +116,12 @@ class MappedTable(LineReader):
             field: one_hot_of(column, mapping.response_ids) for field, column in mapping.columns.items()
         }
         if survey:
-            rows = (row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line))
-            self._verdicts, self._labels, self.told = vocabularies_of(mapping, rows, wording)
+            rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+            self._verdicts, self._labels, self.told = vocabularies_of(mapping, [row.data for row in rows], wording)
             if textless is not None:
                 self.told.insert(0, no_texts(textless.response_ids))
-            self._require_whole_verdicts(columns)
-            self._require_known_values()
+            self._require_whole_verdicts(columns, [row.data for row in rows])
+            self._require_known_values(rows)
 
     def named(self, row: Line) -> str | None:
         """The name of a row's score, where rows say who gave it."""
@@ -121,13 +132,12 @@ class MappedTable(LineReader):
         """Whether several rows may be one judgment with the labels of several people."""
         return self._people.one_a_row
 
-    def items(self) -> Iterator[tuple[int, Item] | Reject]:
-        """The rows as items alone, each with its number; without a column of items' ids, ``id`` names the item."""
-        rows = (row for row in self.table.rows() if isinstance(row, Reject) or person_score_of(row.data) is None)
-        return each(self.source, rows, self.item)
+    def rows_of_judges(self) -> Iterator[Line | Reject]:
+        """The rows that are no score by a person."""
+        return (row for row in self.table.rows() if isinstance(row, Reject) or person_score_of(row.data) is None)
 
     def item(self, row: Line) -> Item:
-        """A row as an item.
+        """A row as an item; without a column of items' ids, ``id`` names the item.
 
         Raises:
             BadLine: with the field, its column and what is wrong.
@@ -147,7 +157,9 @@ class MappedTable(LineReader):
         said = self._alike.said(row.data, item)
         known = self._alike.find(said)
         verdict, why = self._verdict(row, "verdict", item) if known is None else (known.verdict, known.no_verdict)
-        judge = self._text(row, "judge") or _empty("judge", self.mapping)
+        judge = self._text(row, "judge")
+        if judge is None:
+            raise BadLine(f"judge: column {self.mapping.columns.get('judge')!r} is empty")
         name = self._text(row, "id") or self._name(row, item, judge, verdict)
         rationale = self._text(row, "rationale") or ""
         made = None if known is None else retold(known, name, item, judge, rationale)
@@ -262,7 +274,7 @@ class MappedTable(LineReader):
         if self._in_turns:
             question, answers = in_turns(question, answers)
         turn = self._turn(row, question, answers)
-        asked, responses = exchange(question, answers, turn)
+        asked, responses, spoken = exchange(question, answers, turn)
         data: dict[str, Any] = {
             "id": "-",
             "question": asked,
@@ -272,8 +284,7 @@ class MappedTable(LineReader):
             "question_id": self._text(row, "question_id"),
             "models": models or None,
             "scale": parse_scale(self._value(row, "scale")) if len(answers) == 1 else None,
-            "conversation": self._conversation(row)
-            or [Message(role=role, content=text) for role, text in messages(question, answers, turn)],
+            "conversation": self._conversation(row) or [Message(role=role, content=text) for role, text in spoken],
             "metadata": self._metadata(row, answers),
         }
         item = Item.model_validate(data)
@@ -417,12 +428,12 @@ class MappedTable(LineReader):
         value = self._value(row, field)
         return None if value in (None, "") else text_of(value)
 
-    def _require_known_values(self) -> None:
+    def _require_known_values(self, rows: Sequence[Line]) -> None:
         unknown: Counter[str] = Counter()
         first: dict[str, str] = {}
         words: Counter[str] = Counter()
-        for row in islice(self.table.rows(), SURVEYED_ROWS):
-            if isinstance(row, Reject) or (self._scored_by_people and person_score_of(row.data) is not None):
+        for row in rows:
+            if self._scored_by_people and person_score_of(row.data) is not None:
                 continue
             try:
                 verdict = self.judgment(row).verdict
@@ -445,7 +456,7 @@ class MappedTable(LineReader):
             fault = vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording)
             raise InputError(without_secrets(fault))
 
-    def _require_whole_verdicts(self, columns: Sequence[str]) -> None:
+    def _require_whole_verdicts(self, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
         """Refuses a column of zeros and ones whose zeros are the other side, or a tie that another column says.
 
         Raises:
@@ -457,7 +468,6 @@ class MappedTable(LineReader):
             column = self.mapping.columns.get(field, "")
             if len(ids) < 2 or not column or self._one_hot.get(field) is not None:
                 continue
-            rows = [row.data for row in islice(self.table.rows(), SURVEYED_ROWS) if not isinstance(row, Reject)]
             tie = tie_beside(column, columns, rows) if is_flag(column, rows) else None
             if tie is not None and tie not in taken:
                 others = ",".join(f"COLUMN_{name}" for name in ids[1:])
@@ -483,7 +493,3 @@ def _object(value: Any, field: str, column: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadLine(f"{field}: column {column!r} is no JSON object")
     return dict(value)
-
-
-def _empty(field: str, mapping: FieldMap) -> str:
-    raise BadLine(f"{field}: column {mapping.columns.get(field)!r} is empty")

@@ -5,15 +5,16 @@ Labels are in one column, in several, in a list, or one a row with its annotator
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
 import orjson
 
-from metajudge.readers.cells import cell, key_of, nested, parsed
+from metajudge.readers.cells import cell, first_of, key_of, nested, parsed
 from metajudge.readers.lines import BadLine, Line
-from metajudge.readers.mapping import FLAGS, FieldMap, Wording
-from metajudge.readers.one_hot import PREFIX
+from metajudge.readers.mapping import PREFIX, FieldMap, Wording
 from metajudge.readers.people import time_of
 from metajudge.readers.tables import SURVEYED_ROWS, Table
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside
@@ -31,22 +32,24 @@ Read = Callable[[Any, Item], AnyVerdict | None]
 """A cell's meaning on an item; None where it says nothing."""
 
 
+@dataclass(frozen=True)
 class RowLabels:
     """Reads the labels of a row.
 
-    Args:
+    Attributes:
         mapping: which column is what.
         read: a cell's meaning.
         wording: how messages name what the user gives.
     """
 
-    def __init__(self, mapping: FieldMap, read: Read, wording: Wording = FLAGS) -> None:
-        self._mapping = mapping
-        self._read = read
-        self._wording = wording
-        self._columns = {name[6:]: column for name, column in mapping.columns.items() if name.startswith("label.")}
-        self.one_a_row = "annotator" in mapping.columns and "label" in mapping.columns
+    mapping: FieldMap
+    read: Read
+    wording: Wording
+
+    @cached_property
+    def one_a_row(self) -> bool:
         """Whether each row contains the label of one annotator."""
+        return "annotator" in self.mapping.columns and "label" in self.mapping.columns
 
     def beside(self, row: Line, item: Item) -> tuple[Label, ...]:
         """The labels in the row's columns and lists; not the one that has an annotator of its own.
@@ -55,12 +58,12 @@ class RowLabels:
             BadLine: with the field and what is wrong.
         """
         labels = [
-            Label(value=value, annotator=name)
-            for name, column in self._columns.items()
-            if (value := self._value(f"label.{name}", cell(row.data, column), item)) is not None
+            Label(value=value, annotator=field.removeprefix("label."))
+            for field, column in self.mapping.columns.items()
+            if field.startswith("label.") and (value := self._value(field, cell(row.data, column), item)) is not None
         ]
         for field in ("human_labels", "labels"):
-            column = self._mapping.columns.get(field)
+            column = self.mapping.columns.get(field)
             given = None if column is None else listed_labels(cell(row.data, column), item, own=field == "labels")
             for entry in given or ():
                 labels += self._entry(field, entry, item)
@@ -72,7 +75,7 @@ class RowLabels:
         Raises:
             BadLine: the value means nothing.
         """
-        columns = self._mapping.columns
+        columns = self.mapping.columns
         value = self._value("label", cell(row.data, columns["label"]), item)
         if value is None:
             return None
@@ -88,17 +91,17 @@ class RowLabels:
             if value is not None:
                 yield Label(value=value)
             return
-        value = self._value(field, _first(entry, _VALUES), item)
-        annotator = _first(entry, _ANNOTATORS)
+        value = self._value(field, first_of(entry, *_VALUES), item)
+        annotator = first_of(entry, *_ANNOTATORS)
         if value is not None:
             by = None if annotator is None else str(annotator)
-            yield Label(value=value, annotator=by or None, time=time_of(_first(entry, _TIMES)))
+            yield Label(value=value, annotator=by or None, time=time_of(first_of(entry, *_TIMES)))
 
     def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
         try:
-            return self._read(value, item)
+            return self.read(value, item)
         except UnknownValueError as error:
-            means = self._wording.meanings({key_of(value): "MEANING"})
+            means = self.wording.meanings({key_of(value): "MEANING"})
             raise BadLine(f"{field}: {error}; say what it means with {means}") from error
 
 
@@ -133,7 +136,7 @@ def values_listed(value: Any) -> list[Any]:
     """The values in a list of labels, also as JSON text; none of anything else."""
     given = nested(value)
     entries = given if isinstance(given, list) else []
-    return [_first(one, _VALUES) if isinstance(one, Mapping) else one for one in entries]
+    return [first_of(one, *_VALUES) if isinstance(one, Mapping) else one for one in entries]
 
 
 def is_true(value: Any) -> bool:
@@ -146,10 +149,6 @@ def labels_text(labels: tuple[Label, ...]) -> str | None:
     if not labels:
         return None
     return orjson.dumps([one.model_dump(mode="json", exclude_none=True) for one in labels]).decode()
-
-
-def _first(entry: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((entry[name] for name in names if entry.get(name) is not None), None)
 
 
 _SHOWN = 8
@@ -255,7 +254,7 @@ def without_texts(table: Table, mapping: FieldMap) -> FieldMap | None:
             kinds.add(Category)
     ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
     constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
-    return mapping.model_copy(update={"constants": {**mapping.constants, **constants}})
+    return mapping.updated(constants=constants)
 
 
 def no_texts(ids: Sequence[str]) -> str:

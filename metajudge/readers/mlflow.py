@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from metajudge.readers.cells import parsed
+from metajudge.readers.cells import object_in, objects_in, parsed
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
@@ -57,8 +57,8 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
         if is_ours(one.get("metadata")):
             continue
         kind = (one.get("source") or {}).get("source_type")
-        expected = one.get("expectation")
-        if expected is not None and _is_reference(str(one["assessment_name"])):
+        expected, name = one.get("expectation"), str(one["assessment_name"])
+        if expected is not None and (name.startswith("expected") or name in _REFERENCES):
             value = expected.get("value", expected.get("serialized_value"))
             reference = reference_text(value if isinstance(value, str) else orjson.dumps(value).decode())
         elif kind == _PEOPLE:
@@ -105,15 +105,10 @@ def _plain(value: Any) -> float | str | bool | None:
     return value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode()
 
 
-def _is_reference(name: str) -> bool:
-    return name.startswith("expected") or name in _REFERENCES
-
-
 def _texts(trace: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Any, Any]:
     """Input and output: of the root span, else of the frame, else the previews."""
-    data = trace.get("data")
-    spans = data.get("spans") or [] if isinstance(data, dict) else []
-    root = next((one for one in spans if isinstance(one, dict) and not one.get("parent_span_id")), {})
+    spans = objects_in(object_in(trace.get("data")).get("spans"))
+    root = next((one for one in spans if not one.get("parent_span_id")), {})
     attributes = root.get("attributes") or {}
     info = trace["info"]
     found = [parsed(attributes.get(key)) for key in ("mlflow.spanInputs", "mlflow.spanOutputs")]

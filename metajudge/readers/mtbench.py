@@ -19,10 +19,10 @@ import orjson
 from pydantic import BaseModel, Json
 
 from metajudge.errors import InputError
+from metajudge.readers.containers import read_object
 from metajudge.readers.conversations import Conversation, Turn
-from metajudge.readers.json_object import read_object
 from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, FolderReader, GameOrder, shown_order, turned_back
+from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, FolderReader, GameOrder, game_of, turned_back
 from metajudge.readers.people import ByPeople
 from metajudge.readers.reader import FoundJudgment
 from metajudge.readers.tables import json_lines
@@ -153,16 +153,9 @@ def _judgment(row: VerdictRow, context: _Context, item: Item) -> Judgment:
     judge = row.judge_id + (f"/{row.template}" if row.template in PROMPTS else "")
     judge += f"/{context.condition}" if context.condition != "base" else ""
     verdict = turned_back(_SHOWN[row.verdict], order) if row.verdict in _SHOWN else None
-    return Judgment(
-        id=f"{item.id}/{judge}/{order}" + (f"/{row.sample}" if row.sample else ""),
-        item=item,
-        judge=judge,
-        verdict=verdict,
-        no_verdict=None if verdict is not None else "no verdict could be read from the judge's answer",
-        rationale=row.text,
-        order=shown_order(order),
-        meta=_meta(row, context),
-    )
+    outcome = verdict, None if verdict is not None else "no verdict could be read from the judge's answer"
+    part = f"{order}/{row.sample}" if row.sample else ""
+    return game_of(item, judge, order, outcome, part, rationale=row.text, meta=_meta(row, context))
 
 
 def _meta(row: VerdictRow, context: _Context) -> dict[str, Any]:
@@ -192,12 +185,9 @@ def _annotated(source: Source, items: Mapping[str, Item]) -> Iterator[FoundJudgm
             elif mark not in _ANNOTATED:
                 yield source.reject(number, f"the verdict {mark!r} is none of {', '.join(_ANNOTATED)}", raw)
             else:
-                yield FoundJudgment(_annotation(judge, items[name], mark), source.name, number)
-
-
-def _annotation(judge: str, item: Item, mark: str) -> Judgment:
-    verdict = parse_verdict(_ANNOTATED[mark])
-    return Judgment(id=f"{item.id}/{judge}/AB", item=item, judge=judge, verdict=verdict, meta={"dataset": "mtbench"})
+                outcome = turned_back(_ANNOTATED[mark], "AB"), None
+                found = game_of(items[name], judge, "AB", outcome, meta={"dataset": "mtbench"})
+                yield FoundJudgment(found, source.name, number)
 
 
 def mtbench_folder(folder: Path, name: str, items: Sequence[Source], judgments: Sequence[Source]) -> MTBenchFolder:

@@ -13,6 +13,7 @@ A grader that gives a score (``score_model``) is a grade, any other one the cate
 from collections.abc import Mapping
 from typing import Any, Final
 
+from metajudge.readers.cells import object_in, text_in
 from metajudge.readers.scored_runs import (
     ANSWER_KEYS,
     QUESTION_KEYS,
@@ -48,34 +49,25 @@ def page_of(data: Mapping[str, Any]) -> list[Any] | None:
 def run_of(row: Mapping[str, Any]) -> AssessedRun:
     """An output item with the results of its graders."""
     name = str(row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}")
-    given = row.get("datasource_item")
-    given = given.get("item") if isinstance(given, Mapping) and isinstance(given.get("item"), Mapping) else given
-    sample = row.get("sample")
-    sample = sample if isinstance(sample, Mapping) else {}
-    run = RecordedRun(
-        id=name,
-        **_texts(given, sample),
-        model=None if sample.get("model") in (None, "") else str(sample["model"]),
-        reference=_reference(given),
-    )
+    given, sample = object_in(row.get("datasource_item")), object_in(row.get("sample"))
+    given = given["item"] if isinstance(given.get("item"), Mapping) else given
+    run = RecordedRun(id=name, **_texts(given, sample), model=text_in(sample.get("model")), reference=_reference(given))
     time = time_text(row.get("created_at"))
     scores = [_score(name, one, time) for one in row.get("results") or ()]
     return AssessedRun(run, scores)
 
 
-def _texts(given: Any, sample: Mapping[str, Any]) -> RunTexts:
+def _texts(given: Mapping[str, Any], sample: Mapping[str, Any]) -> RunTexts:
     """What was asked and answered: of the sample, else of the item of the data source."""
     asked, answered = sample.get("input") or None, sample.get("output") or None
-    item = given if isinstance(given, Mapping) else {}
-    asked = asked if asked is not None else next((item[key] for key in QUESTION_KEYS if item.get(key)), None)
-    answered = answered if answered is not None else next((item[key] for key in ANSWER_KEYS if item.get(key)), None)
+    asked = asked if asked is not None else next((given[key] for key in QUESTION_KEYS if given.get(key)), None)
+    answered = answered if answered is not None else next((given[key] for key in ANSWER_KEYS if given.get(key)), None)
     return asked_and_answered(asked, answered)
 
 
 def _score(run: str, one: Mapping[str, Any], time: str | None) -> RecordedScore:
     name, kind = str(one["name"]), str(one.get("type") or "")
-    sample = one.get("sample")
-    sample = sample if isinstance(sample, Mapping) else {}
+    sample = object_in(one.get("sample"))
     model = sample.get("model")
     graded = kind.replace("-", "_").startswith("score")
     error = sample.get("error")
@@ -97,7 +89,5 @@ def _score(run: str, one: Mapping[str, Any], time: str | None) -> RecordedScore:
     )
 
 
-def _reference(given: Any) -> str | None:
-    if not isinstance(given, Mapping):
-        return None
+def _reference(given: Mapping[str, Any]) -> str | None:
     return next((reference_text(given[key]) for key in _REFERENCES if given.get(key) not in (None, "")), None)

@@ -7,8 +7,8 @@ better. Of a folder, the pairs are held in memory, and the judgments, which name
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,12 +30,10 @@ _BRACKETED = re.compile(r"\[\[\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*\]\]")
 _STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class GameVerdict:
-    """A game's result: a verdict in terms of response ids, or the reason why it is missing."""
+Outcome: TypeAlias = tuple[Pairwise | None, str | None]
+"""A game's verdict in terms of response ids, or the reason why it is missing."""
 
-    verdict: Pairwise | None
-    no_verdict: str | None = None
+NOT_PLAYED: Final[Outcome] = (None, "the runner failed to ask the judge: the game is null")
 
 
 def pair_of(
@@ -88,7 +86,7 @@ def stated_marks(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.sub(r"\s", "", mark) for mark in _BRACKETED.findall(text)))
 
 
-def game_verdict(decision: str | None, mark: str | None, text: str, order: GameOrder) -> GameVerdict:
+def game_verdict(decision: str | None, mark: str | None, text: str, order: GameOrder) -> Outcome:
     """The verdict of a game: the recorded decision, with the strength of the mark where the two agree.
 
     Args:
@@ -98,13 +96,20 @@ def game_verdict(decision: str | None, mark: str | None, text: str, order: GameO
         order: the order shown.
     """
     if decision is None:
-        return GameVerdict(None, _why_none(mark, text))
+        return None, _why_none(mark, text)
     verdict = turned_back(decision, order)
     if verdict is None:
-        return GameVerdict(None, _invalid(decision))
+        return None, _invalid(decision)
     stated = turned_back(mark, order) if mark else None
     agrees = stated is not None and stated.winner == verdict.winner
-    return GameVerdict(stated if agrees else verdict)
+    return stated if agrees else verdict, None
+
+
+def game_of(item: Item, judge: str, order: GameOrder, outcome: Outcome, part: str = "", **more: Any) -> Judgment:
+    """A game as a judgment; its id is ``item/judge/part``, where the part is the order unless it is given."""
+    verdict, why = outcome
+    name, shown = f"{item.id}/{judge}/{part or order}", shown_order(order)
+    return Judgment(id=name, item=item, judge=judge, verdict=verdict, no_verdict=why, order=shown, **more)
 
 
 def check_label(label: str | None, order: GameOrder, item: Item) -> None:
@@ -185,49 +190,39 @@ class JudgmentRow(BenchmarkLine):
 R = TypeVar("R", bound=JudgmentRow)
 
 
+@dataclass(eq=False)
 class FolderReader:
     """Reads records that name items in other files; the items are held in memory, the records are streamed.
 
-    Args:
-        format_name: for people.
-        items: tables of items.
+    Attributes:
+        format: its name, for people.
+        tables: of items.
         item_of: reads an item.
         records: tables of judgments.
         made: the judgments of a record on the items, by their ids.
         first: what messages call the first of two items of one id.
-
-    Attributes:
         items: by their ids, as far as they are read.
     """
 
-    def __init__(
-        self,
-        format_name: str,
-        items: Sequence[Table],
-        item_of: Callable[[Line], Item],
-        records: Sequence[Table],
-        made: Callable[[Line, Mapping[str, Item]], list[Judgment]],
-        first: str,
-    ) -> None:
-        self.format = format_name
-        self._items = items
-        self._item_of = item_of
-        self._records = records
-        self._made = made
-        self._first = first
-        self.items: dict[str, Item] = {}
+    format: str
+    tables: Sequence[Table]
+    item_of: Callable[[Line], Item]
+    records: Sequence[Table]
+    made: Callable[[Line, Mapping[str, Item]], list[Judgment]]
+    first: str
+    items: dict[str, Item] = field(default_factory=dict, init=False)
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
         items = self.items = dict[str, Item]()
-        for table in self._items:
+        for table in self.tables:
             yield from split(each(table.source, table.rows(), self._take))[1]
-        for table in self._records:
-            yield from LineReader(self.format, table.source, table.rows, lambda line: self._made(line, items)).read()
+        for table in self.records:
+            yield from LineReader(self.format, table.source, table.rows, lambda line: self.made(line, items)).read()
 
     def _take(self, line: Line) -> Item:
-        item = self._item_of(line)
+        item = self.item_of(line)
         if self.items.setdefault(item.id, item) != item:
-            raise BadLine(f"item_id {item.id!r} was already used for another {self._first} is kept")
+            raise BadLine(f"item_id {item.id!r} was already used for another {self.first} is kept")
         return item
 
 

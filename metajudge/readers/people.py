@@ -185,12 +185,7 @@ def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None
     every = combined(item.labels, labels)
     if every == item.labels and item_id is None:
         return judgment
-    fields = {name: getattr(item, name) for name in Item.model_fields}
-    fields |= {"labels": every, "id": item_id or item.id}
-    whole = {name: getattr(judgment, name) for name in Judgment.model_fields}
-    # Both are validated already: only what changes is checked.
-    changed = Item.model_construct(_fields_set=item.model_fields_set | {"labels", "id"}, **fields)
-    return Judgment.model_construct(_fields_set=judgment.model_fields_set, **{**whole, "item": changed})
+    return judgment.model_copy(update={"item": item.model_copy(update={"labels": every, "id": item_id or item.id})})
 
 
 def listed(counts: Counter[str]) -> str:

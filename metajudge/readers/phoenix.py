@@ -15,7 +15,7 @@ The label is the verdict, a category; where it is missing, the score is, a grade
 from collections.abc import Mapping
 from typing import Any
 
-from metajudge.readers.cells import cell
+from metajudge.readers.cells import cell, text_in
 from metajudge.readers.own_notes import KEY, is_ours
 from metajudge.readers.people import PersonScore
 from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
@@ -44,7 +44,7 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
         return None
     asked, answered = (_attribute(row, f"{side}.value") for side in ("input", "output"))
     return RecordedRun(
-        id=str(name), **asked_and_answered(asked, answered), model=_text(_attribute(row, "llm.model_name"))
+        id=str(name), **asked_and_answered(asked, answered), model=text_in(_attribute(row, "llm.model_name"))
     )
 
 
@@ -52,13 +52,13 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
     """An annotation, by a model or by a person; None for what ``metajudge push`` wrote."""
     if is_ours(row.get("metadata")) or f"metadata.{KEY}" in row:
         return None
-    name, run = str(row.get("annotation_name") or row["name"]), _text(row.get("span_id"))
-    label, score = _text(cell(row, "result.label")), number_or_text(cell(row, "result.score"))
-    by = _text(row.get("identifier"))
+    name, run = str(row.get("annotation_name") or row["name"]), text_in(row.get("span_id"))
+    label, score = text_in(cell(row, "result.label")), number_or_text(cell(row, "result.score"))
+    by = text_in(row.get("identifier"))
     value = label if label is not None else score
     if row.get("annotator_kind") == _PEOPLE:
         time = row.get("updated_at") or row.get("created_at")
-        return PersonScore(name, by or _text(row.get("user_id")), run, value, time)
+        return PersonScore(name, by or text_in(row.get("user_id")), run, value, time)
     return RecordedScore(
         id=str(row.get("id") or f"{run}/{name}/{by or ''}"),
         run=run,
@@ -81,7 +81,3 @@ def _attribute(row: Mapping[str, Any], name: str) -> Any:
     if isinstance(nested, Mapping):
         return cell(nested, name)
     return row.get(f"attributes.{name}")
-
-
-def _text(value: Any) -> str | None:
-    return None if value in (None, "") else str(value)

@@ -18,22 +18,20 @@ output that came again (``--repeat``, another run, another grader) are verdicts 
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 
-from metajudge.readers.assessed_runs import AssessedRuns
-from metajudge.readers.cells import parsed
+from metajudge.readers.cells import object_in, parsed
+from metajudge.readers.containers import read_object
 from metajudge.readers.conversations import messages, text_of
-from metajudge.readers.json_object import read_object
-from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source, read_lines
+from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, RunRow, Source, read_lines
 from metajudge.readers.people import PersonScore
 from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
-from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.readers.stated_scores import reason_text
 from metajudge.types import Pairwise, Ranking, letters
 from metajudge.types.digests import digest
@@ -96,7 +94,7 @@ def outputs_of(source: Source, *, lines: bool) -> dict[tuple[int, int], str] | N
 def promptfoo_results(source: Source, *, lines: bool = False, note: str = "") -> AssessedRuns:
     """Reads results: one JSON object, or one result a line."""
     rows = partial(_rows, source, lines=lines)
-    return AssessedRuns(FORMAT + note, source, rows, _run_of, separate=False, shape=_SHAPE)
+    return AssessedRuns(FORMAT + note, source, rows, made, separate=False, shape=_SHAPE)
 
 
 def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
@@ -113,7 +111,7 @@ def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
             yield source.reject(number, "the entry of results.results is no object", b"")
 
 
-def _rows(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
+def _rows(source: Source, *, lines: bool) -> Iterator[RunRow | Reject]:
     """A row for every assertion that a model graded, for the ratings of an output, and for every choice of a best."""
     best: dict[tuple[str, str], list[_Shown]] = {}
     types: set[str] = set()
@@ -125,44 +123,35 @@ def _rows(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
         try:
             entries = list(_components(result.get("gradingResult")))
             for one in entries:
-                if one.kind == SELECT_BEST:
-                    key = str(result["testIdx"]), str(one.data["assertion"].get("value"))
+                if _kind(one) == SELECT_BEST:
+                    key = str(result["testIdx"]), str(one["assertion"].get("value"))
                     best.setdefault(key, []).append(_Shown(number, result, one, run))
         except UNREADABLE as error:
-            yield source.reject(number, why(error, _SHAPE), _excerpt(result, {}))
+            excerpt = orjson.dumps(_place_and_words(result, {}), default=str)[:EXCERPT]
+            yield source.reject(number, why(error, _SHAPE), excerpt)
             continue
-        types.update(one.kind for one in entries)
+        types.update(map(_kind, entries))
         for count, one in enumerate(entries):
-            if one.kind in MODEL_GRADED:
-                data = {"graded": _Shown(number, result, one, run), "count": count}
-                yield ShownRow(number, data, _place_and_words(result, one.data), EXCERPT)
+            if _kind(one) in MODEL_GRADED:
+                grade = partial(_grade, _Shown(number, result, one, run), count)
+                yield RunRow(number, grade, _place_and_words(result, one), EXCERPT)
         with suppress(*UNREADABLE):  # then every grade of it is a reject
-            yield Line(number, b"", {"ratings": _ratings(result, entries)})
+            yield RunRow(number, partial(AssessedRun, None, (), _ratings(result, entries)))
     for (test, _), shown in best.items():
-        first = shown[0]
-        words = _place_and_words(first.result, first.graded.data)
-        yield ShownRow(first.number, {"test": test, "best": shown}, words, EXCERPT)
+        words = _place_and_words(shown[0].result, shown[0].entry)
+        yield RunRow(shown[0].number, partial(_best, test, shown), words, EXCERPT)
     if types and not types & (MODEL_GRADED | {SELECT_BEST}):
         kinds = ", ".join(sorted(types))
         reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
         yield Reject(source.name, 1, reason, "")
 
 
-def _run_of(row: Line) -> AssessedRun:
-    if "ratings" in row.data:
-        return AssessedRun(None, (), row.data["ratings"])
-    return _best(row.data["test"], row.data["best"]) if "best" in row.data else _grade(**row.data)
+def _kind(entry: dict[str, Any]) -> str:
+    """The type of a graded assertion, without ``not-``."""
+    return str(entry["assertion"]["type"]).removeprefix("not-")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A graded assertion, with its type, without ``not-``."""
-
-    data: dict[str, Any]
-    kind: str
-
-
-def _components(grading: Any) -> Iterator[_Entry]:
+def _components(grading: Any) -> Iterator[dict[str, Any]]:
     """Every graded assertion; assertion sets contain nested ones."""
     if not isinstance(grading, dict):
         return
@@ -171,24 +160,23 @@ def _components(grading: Any) -> Iterator[_Entry]:
         for component in components:
             yield from _components(component)
         return
-    kind = (grading.get("assertion") or {}).get("type")
-    if kind:
-        yield _Entry(grading, str(kind).removeprefix("not-"))
+    if (grading.get("assertion") or {}).get("type"):
+        yield grading
 
 
-def _ratings(result: dict[str, Any], entries: list[_Entry]) -> list[PersonScore]:
+def _ratings(result: dict[str, Any], entries: list[dict[str, Any]]) -> list[PersonScore]:
     """What people said of an output as a whole: of the only thing graded, or of nothing that the file names."""
-    rated = [one.data.get("pass") for one in entries if one.kind == HUMAN]
+    rated = [one.get("pass") for one in entries if _kind(one) == HUMAN]
     if not rated:
         return []
-    items = {_judged(result, one).id for one in entries if one.kind in MODEL_GRADED}
+    items = {_judged(result, one).id for one in entries if _kind(one) in MODEL_GRADED}
     target = items.pop() if len(items) == 1 else None
     return [PersonScore(_RATING, target=target, value=value) for value in rated]
 
 
-def _judged(result: dict[str, Any], graded: _Entry) -> RecordedRun:
+def _judged(result: dict[str, Any], entry: dict[str, Any]) -> RecordedRun:
     """An output and what was asserted of it."""
-    assertion, spoken = graded.data["assertion"], messages(_prompt(result), {})
+    assertion, spoken = entry["assertion"], messages(_prompt(result))
     question, answer, model = text_of(_prompt(result)), _output(result), _model(result)
     content = {
         "question": question,
@@ -197,21 +185,21 @@ def _judged(result: dict[str, Any], graded: _Entry) -> RecordedRun:
         "models": {"A": model},
         "conversation": [{"role": role, "content": text} for role, text in spoken],
     }
-    name = digest([content, assertion["type"], assertion.get("metric"), _instruction(graded.data)])
+    name = digest([content, assertion["type"], assertion.get("metric"), _instruction(entry)])
     return RecordedRun(
         f"promptfoo/{name[:20]}", question, answer, category=_category(result), model=model, conversation=spoken
     )
 
 
 def _grade(graded: "_Shown", count: int) -> AssessedRun:
-    _, result, one, run = graded
-    place, entry = _place(result, run), one.data
+    _, result, entry, run = graded
+    place = _place(result, run)
     failure = _failure(entry)
     verdict, missing = grade_of(entry.get("score"), "score") if failure is None else (None, failure)
     grader = _grader(result, entry, run)
     score = RecordedScore(
         id=f"{place}/{count}",
-        judge=f"{grader or 'promptfoo'}/{one.kind}",
+        judge=f"{grader or 'promptfoo'}/{_kind(entry)}",
         value=verdict,
         error=missing,
         comment=reason_text(entry.get("reason")),
@@ -226,7 +214,7 @@ def _grade(graded: "_Shown", count: int) -> AssessedRun:
         about=_RATING,
         place="",
     )
-    return AssessedRun(_judged(result, one), [score])
+    return AssessedRun(_judged(result, entry), [score])
 
 
 def _failure(entry: dict[str, Any]) -> str | None:
@@ -261,16 +249,12 @@ def _place_and_words(result: dict[str, Any], entry: dict[str, Any]) -> dict[str,
     return place | {name: entry.get(name) for name in ("score", "pass", "reason")}
 
 
-def _excerpt(result: dict[str, Any], entry: dict[str, Any]) -> bytes:
-    return orjson.dumps(_place_and_words(result, entry), default=str)[:EXCERPT]
-
-
 class _Shown(NamedTuple):
     """A graded assertion of a result, with what the file says about the run."""
 
     number: int
     result: dict[str, Any]
-    graded: _Entry
+    entry: dict[str, Any]
     run: dict[str, Any]
 
 
@@ -278,9 +262,8 @@ def _best(test: str, shown: list[_Shown]) -> AssessedRun:
     """``select-best``: the outputs of one test side by side, of which the judge chose one."""
     with inside(f"select-best of test {test}", _SHAPE):
         shown = sorted(shown, key=lambda one: int(one.result["promptIdx"]))
-        number, first, graded, run = shown[0]
-        entry = graded.data
-        winners = [index for index, one in enumerate(shown) if one.graded.data.get("pass")]
+        number, first, entry, run = shown[0]
+        winners = [index for index, one in enumerate(shown) if one.entry.get("pass")]
         failure = None if winners else _failure(entry)
         if len(shown) < 2 or (len(winners) != 1 and failure is None):
             raise BadLine(f"{len(winners)} of {len(shown)} outputs are chosen, not one of several")
@@ -300,7 +283,7 @@ def _best(test: str, shown: list[_Shown]) -> AssessedRun:
             judge=f"{grader or 'promptfoo'}/{SELECT_BEST}",
             value=None if failure is not None else _chosen(names, winners[0]),
             error=failure,
-            comment=reason_text(shown[winners[0]].graded.data.get("reason")) if winners else "",
+            comment=reason_text(shown[winners[0]].entry.get("reason")) if winners else "",
             instruction=_instruction(entry),
             meta={"assertion": SELECT_BEST, "judge_model": grader or None},
             about="",
@@ -361,8 +344,7 @@ def _instruction(entry: dict[str, Any]) -> str | None:
 def _grader(result: dict[str, Any], entry: dict[str, Any], run: dict[str, Any]) -> str | None:
     """The grader's model, where the assertion, the test or the configuration names it."""
     test = (result.get("testCase") or {}).get("options") or {}
-    default = ((run.get("config") or {}).get("defaultTest") or {}) if isinstance(run.get("config"), dict) else {}
-    options = (default.get("options") or {}) if isinstance(default, dict) else {}
+    options = object_in(object_in(run.get("config")).get("defaultTest")).get("options") or {}
     given = (entry["assertion"].get("provider"), test.get("provider"), options.get("provider"))
     return next((name for provider in given if (name := _provider(provider))), None)
 

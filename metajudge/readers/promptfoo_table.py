@@ -21,12 +21,11 @@ from typing import Any
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.readers.assessed_runs import AssessedRuns
-from metajudge.readers.lines import EXCERPT, BadLine, Line, Reject, ShownRow, Source, open_bytes, undamaged
+from metajudge.readers.lines import EXCERPT, BadLine, Reject, RunRow, Source, open_bytes, undamaged
 from metajudge.readers.promptfoo import failure_in, outputs_of, promptfoo_results
 from metajudge.readers.reader import UNREADABLE, inside, why
 from metajudge.readers.scales import grade_of
-from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.readers.tables import CsvRow, csv_rows
 from metajudge.types.digests import digest
 
@@ -69,10 +68,10 @@ def promptfoo_table(source: Source) -> AssessedRuns:
         beside = Source(source.path.with_suffix(ending), str(source.path.with_suffix(ending)))
         if beside.path.is_file() and _is_same_run(source, beside, lines=lines):
             return promptfoo_results(beside, lines=lines, note=f", of the same run in {beside.name}")
-    return AssessedRuns("promptfoo table", source, partial(_graded, source), _run_of, separate=False, shape=_SHAPE)
+    return AssessedRuns("promptfoo table", source, partial(_graded, source), made, separate=False, shape=_SHAPE)
 
 
-def _graded(source: Source) -> Iterator[Line | Reject]:
+def _graded(source: Source) -> Iterator[RunRow | Reject]:
     """A row for every score of an output."""
     with undamaged(source), open_bytes(source) as stream:
         run = hashlib.file_digest(stream, "sha256").hexdigest()[:20]  # type: ignore[arg-type]
@@ -102,19 +101,20 @@ def _graded(source: Source) -> Iterator[Line | Reject]:
                 continue
             for name, value in scores.items():
                 place = f"promptfoo/{run}/{number}/{index}" + (f"/{name}" if name else "")
-                data = {"place": place, "content": content, "cells": said, "name": name, "value": value}
-                yield ShownRow(number, {**data, "alone": len(scores) == 1}, row, EXCERPT)
+                run_of = partial(_run_of, place, content, said, name, value, alone=len(scores) == 1)
+                yield RunRow(number, run_of, row, EXCERPT)
 
 
-def _run_of(row: Line) -> AssessedRun:
-    name, content, cells, alone = (row.data[key] for key in ("name", "content", "cells", "alone"))
+def _run_of(
+    place: str, content: dict[str, Any], cells: dict[str, str], name: str, value: Any, *, alone: bool
+) -> AssessedRun:
     reason = cells[_LAST[0]]
     failure = failure_in(reason) if alone else None
     with inside(name or "Score", _SHAPE):
-        verdict, missing = grade_of(row.data["value"], name or "Score") if failure is None else (None, failure)
+        verdict, missing = grade_of(value, name or "Score") if failure is None else (None, failure)
     said = {"metric": name, "reason": "" if alone else reason, "comment": cells[_LAST[1]]}
     score = RecordedScore(
-        id=row.data["place"],
+        id=place,
         judge=f"promptfoo/{name}" if name else "promptfoo",
         value=verdict,
         error=missing,

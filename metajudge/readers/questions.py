@@ -92,7 +92,7 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
     source = Source(path, str(path))
     found: dict[str, Question] = {}
     rejects: list[Reject] = []
-    for one in each(source, read_lines(source), lambda line: Question.model_validate(line.data)):
+    for one in each(source, read_lines(source), lambda line: (line.number, Question.model_validate(line.data))):
         if isinstance(one, Reject):
             rejects.append(one)
             continue

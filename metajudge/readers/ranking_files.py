@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -22,7 +23,6 @@ from metajudge.readers.rankings import (
     QUESTIONS,
     VOTERS,
     FileBallot,
-    Format,
     Groups,
     RankingFile,
     checked_ranking,
@@ -64,31 +64,22 @@ def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> Rank
             say which models wrote the responses.
     """
     source = Source(Path(path), str(path))
-    readers: dict[Format, Callable[[Source], RankingFile]] = {
-        "jsonl": read_ranking_lines,
-        "csv": read_csv_rankings,
-        "preflib": read_preflib,
-    }
-    suffix = Path(source.name.removesuffix(".gz")).suffix
-    if mapping is None and suffix not in PREFLIB_SUFFIXES and _holds_bare_rankings(source):
-        found = read_bare_rankings(source)
-    elif suffix not in PREFLIB_SUFFIXES and (mapping is not None or holds_judgments(source)):
-        found = read_judged_rankings(source, mapping)
-    else:
-        found = readers[_format_of(source)](source)
+    found = _reader_of(source, mapping)(source)
     if not found.ballots:
         why = f": {found.rejects[0]}" if found.rejects else " (it is empty)"
         raise InputError(f"{source.name} contains no ballots{why}")
     return found
 
 
-def _format_of(source: Source) -> Format:
+def _reader_of(source: Source, mapping: FieldMap | None) -> Callable[[Source], RankingFile]:
     if Path(source.name.removesuffix(".gz")).suffix in PREFLIB_SUFFIXES:
-        return "preflib"
+        return read_preflib
+    if mapping is None and _holds_bare_rankings(source):
+        return read_bare_rankings
+    if mapping is not None or holds_judgments(source):
+        return partial(read_judged_rankings, mapping=mapping)
     head = head_of(source, 4096).lstrip()
-    if head.startswith(b"{"):
-        return "jsonl"
-    return "preflib" if head.startswith(b"#") else "csv"
+    return read_ranking_lines if head.startswith(b"{") else read_preflib if head.startswith(b"#") else read_csv_rankings
 
 
 def _holds_bare_rankings(source: Source) -> bool:

@@ -88,26 +88,27 @@ def ranking_file(
 
 def read_ranking_lines(source: Source) -> RankingFile:
     """Reads one object a line; see :func:`metajudge.readers.ranking_files.read_ranking_file`."""
-    return ranking_file(source, "jsonl", read_lines(source), lambda line: _json_ballot(line.data, line.number))
+    return ranking_file(source, "jsonl", read_lines(source), _json_ballot)
 
 
 def read_bare_rankings(source: Source) -> RankingFile:
     """Reads one list a line, as :func:`metajudge.voting.kemeny` takes them."""
     texts = (Line(number, text.encode(), {}) for number, text in enumerate(text_lines(source), start=1) if text.strip())
-    return ranking_file(source, "jsonl", texts, lambda line: _bare_ballot(line.raw, line.number))
+    return ranking_file(source, "jsonl", texts, _bare_ballot)
 
 
-def _bare_ballot(line: bytes, number: int) -> FileBallot:
+def _bare_ballot(line: Line) -> FileBallot:
     try:
-        value = orjson.loads(line)
+        value = orjson.loads(line.raw)
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}") from None
     if not isinstance(value, list):
         raise InputError("the line is no list: the first line is a bare ranking, so every line must be one")
-    return FileBallot(_listed(value), Fraction(1), None, None, number)
+    return FileBallot(_listed(value), Fraction(1), None, None, line.number)
 
 
-def _json_ballot(data: dict[str, Any], line: int) -> FileBallot:
+def _json_ballot(line: Line) -> FileBallot:
+    data = line.data
     key = next((key for key in ("ranking", "verdict") if key in data), None)
     if key is None:
         raise InputError("the object has neither 'ranking' nor 'verdict'")
@@ -120,7 +121,8 @@ def _json_ballot(data: dict[str, Any], line: int) -> FileBallot:
         ranking = _listed(value)
     else:
         raise InputError(f"'{key}' is neither a list of candidates nor text such as 'B > A = C'")
-    return FileBallot(ranking, weight_of(data.get("weight", 1)), _name(data, VOTERS), _name(data, QUESTIONS), line)
+    weight = weight_of(data.get("weight", 1))
+    return FileBallot(ranking, weight, _name(data, VOTERS), _name(data, QUESTIONS), line.number)
 
 
 def _listed(value: list[Any]) -> Groups:
@@ -176,7 +178,8 @@ def weight_of(value: object) -> Fraction:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
         text = str(value).strip()
-        if _has_wild_exponent(text):
+        exponent = text.lower().partition("e")[2]
+        if exponent and abs(int(exponent)) > 100:  # digits that the exact fraction would have
             raise InputError(f"the weight is {text}: a weight lies between 1e-100 and 1e100; scale all of them")
         weight = Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -184,12 +187,6 @@ def weight_of(value: object) -> Fraction:
     if weight <= 0:
         raise InputError(f"the weight is {value}: it is a number above 0; leave out ballots that must not count")
     return weight
-
-
-def _has_wild_exponent(text: str) -> bool:
-    """Whether the exact fraction would have more than a hundred digits for its exponent alone."""
-    _, _, exponent = text.lower().partition("e")
-    return bool(exponent) and abs(int(exponent)) > 100
 
 
 def text_lines(source: Source) -> Iterator[str]:

@@ -61,42 +61,34 @@ class Reader(Protocol):
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]: ...
 
 
+@dataclass(eq=False)
 class LineReader:
     """A format in which each row is independent.
 
-    Args:
-        format_name: for people.
+    Attributes:
+        format: its name, for people.
         source: what the rows are part of.
         rows: starts anew at each call.
         made: the judgments (or scores by people) of a row; raises what :func:`attempt` reports.
         shape: as for :func:`attempt`.
     """
 
-    def __init__(
-        self,
-        format_name: str,
-        source: Source,
-        rows: Callable[[], Iterable[Line | Reject]],
-        made: Callable[[Line], Sequence[Judgment | PersonScore]],
-        shape: str | None = None,
-    ) -> None:
-        self.format = format_name
-        self.source = source
-        self._rows = rows
-        self._made = made
-        self._shape = shape
+    format: str
+    source: Source
+    rows: Callable[[], Iterable[Line | Reject]]
+    made: Callable[[Line], Sequence[Judgment | PersonScore]]
+    shape: str | None = None
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        for found in each(self.source, self._rows(), lambda row: (row, self._made(row)), self._shape):
-            if isinstance(found, Reject):
-                yield found
-                continue
-            number, (row, records) = found
-            for record in records:
-                if isinstance(record, PersonScore):
-                    yield ByPeople(record, self.source.name, number)
-                else:
-                    yield FoundJudgment(record, self.source.name, number, self.named(row))
+        for found in each(self.source, self.rows(), self._found, self.shape):
+            yield from [found] if isinstance(found, Reject) else found
+
+    def _found(self, row: Line) -> list[FoundJudgment | ByPeople]:
+        place = self.source.name, row.number
+        return [
+            ByPeople(one, *place) if isinstance(one, PersonScore) else FoundJudgment(one, *place, self.named(row))
+            for one in self.made(row)
+        ]
 
     def named(self, row: Line) -> str | None:
         """The name of the score that a row's judgment is; None where there is none."""
@@ -146,15 +138,12 @@ def inside(place: str, shape: str) -> Iterator[None]:
 
 def each(
     source: Source, rows: Iterable[Line | Reject], read: Callable[[Line], T], shape: str | None = None
-) -> Iterator[tuple[int, T] | Reject]:
-    """Every row's content with its number, or why it cannot be read; arguments as for :func:`attempt`."""
-    for row in rows:
-        found = row if isinstance(row, Reject) else attempt(source, row, read, shape)
-        yield found if isinstance(found, Reject) else (row.number, found)  # type: ignore[union-attr]
+) -> Iterator[T | Reject]:
+    """Every row's content, or why it cannot be read; arguments as for :func:`attempt`."""
+    return (row if isinstance(row, Reject) else attempt(source, row, read, shape) for row in rows)
 
 
-def split(found: Iterable[tuple[int, T] | Reject]) -> tuple[list[T], list[Reject]]:
+def split(found: Iterable[T | Reject]) -> tuple[list[T], list[Reject]]:
     """What :func:`each` found, apart from what could not be read."""
     whole = list(found)
-    rejects = [one for one in whole if isinstance(one, Reject)]
-    return [one[1] for one in whole if not isinstance(one, Reject)], rejects
+    return [one for one in whole if not isinstance(one, Reject)], [one for one in whole if isinstance(one, Reject)]

@@ -57,7 +57,9 @@ def _fault(detail: ErrorDetails) -> str:
         return f"'{field}' must be {_EXPECTED[kind]}, not {_shown(value)}"
     # A validator's own words name the field already ("verdict names ..."), unless they are about a value.
     message = detail["msg"].removeprefix("Value error, ")
-    return f"'{field}' is {message}" if message.startswith("not a verdict") else _with_field(field, message)
+    if message.startswith("not a verdict"):
+        return f"'{field}' is {message}"
+    return message if not field or field == "item" else f"'{field}': {message[:1].lower()}{message[1:]}"
 
 
 def _missing(field: str) -> str:
@@ -78,10 +80,6 @@ def _bad_text(field: str, detail: ErrorDetails) -> str:
     if "[key]" in detail["loc"] or field.startswith("order"):
         return f"{_shown(value)} is no response id: use letters, digits, '_', '.', '-'"
     return f"'{field}' is empty" if not str(value).strip() else f"'{field}' cannot be {_shown(value)}"
-
-
-def _with_field(field: str, message: str) -> str:
-    return message if not field or field == "item" else f"'{field}': {message[:1].lower()}{message[1:]}"
 
 
 def _shown(value: Any) -> str:

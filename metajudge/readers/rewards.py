@@ -41,7 +41,8 @@ def read_reward_scores(path: Path | str) -> list[RewardScore]:
         try:
             scores.append(_score(line.data))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{source.name}:{line.number}: no reward score: {_reason(error)}") from None
+            why = f"the field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+            raise InputError(f"{source.name}:{line.number}: no reward score: {why}") from None
     if not scores:
         raise InputError(f"{source.name} is empty: expected one object a line with item_id, model and scores")
     return scores
@@ -76,7 +77,3 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"a score must be a finite number, not {value!r}")
     return float(value)
-
-
-def _reason(error: Exception) -> str:
-    return f"the field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -68,9 +68,9 @@ def parse_scale(value: Any) -> Scale | None:
             value = [name.strip() for name in value.split("<")]
     if value is None:
         return None
-    if isinstance(value, list | tuple) and len(value) == 2 and all(_is_number(one) for one in value):
-        return _range(float(value[0]), float(value[1]), given)
     names = tuple(value) if isinstance(value, list | tuple) else ()
+    if len(names) == 2 and all(isinstance(one, int | float) and not isinstance(one, bool) for one in names):
+        return _range(float(names[0]), float(names[1]), given)
     if len(names) < 2 or len(set(names)) < len(names) or not all(isinstance(one, str) and one.strip() for one in names):
         raise BadLine(_fault(given))
     return names
@@ -97,10 +97,6 @@ def _range(low: float, high: float, given: Any) -> Scale:
     if not low < high:
         raise BadLine(_fault(given))
     return (low, high)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _fault(value: Any) -> str:

@@ -1,14 +1,22 @@
-"""Runs of a tool, what was said of them, and how a score of a run becomes a judgment."""
+"""Runs of a tool with what was said of them, by judges and by people, and how a score of a run becomes a judgment.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+Scores are recorded with their run, or name it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cache
 from typing import Any, NotRequired, TypedDict
 
 from metajudge.readers.cells import parsed
-from metajudge.readers.conversations import exchange, messages, text_of
-from metajudge.readers.lines import BadLine
-from metajudge.readers.people import PersonScore
+from metajudge.readers.conversations import exchange, text_of
+from metajudge.readers.lines import BadLine, Line, Reject, RunRow, Source
+from metajudge.readers.mapped import stem_of
+from metajudge.readers.people import ByPeople, PersonScore, Target
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, each, why
 from metajudge.readers.stated_scores import StatedScore, is_program, reason_text
+from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Message, Pairwise, Ranking
 
@@ -198,8 +206,7 @@ def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
             "answer": None if answer is None else text_of(answer, answer=True),
         }
     try:
-        text, answers = exchange(question, {"A": answer})
-        spoken = messages(question, {"A": answer})
+        text, answers, spoken = exchange(question, {"A": answer})
     except BadLine as bad:
         return {"question": None, "answer": None, "problem": str(bad)}
     return {"question": text, "answer": answers["A"], "conversation": spoken}
@@ -232,3 +239,170 @@ def number_or_text(value: Any) -> float | str | None:
     if isinstance(value, bool | int | float):
         return float(value)
     return None if value is None or str(value).strip() == "" else str(value)
+
+
+def made(row: Line) -> AssessedRun:
+    """What a row of :class:`~metajudge.readers.lines.RunRow` makes."""
+    assert isinstance(row, RunRow)
+    run: AssessedRun = row.made()
+    return run
+
+
+@dataclass(eq=False)
+class AssessedRuns:
+    """Reads rows that are runs with their assessments.
+
+    Attributes:
+        format: its name, for people.
+        source: what the rows are part of.
+        rows: starts anew at each call.
+        run_of: reads a row; raises what :func:`~metajudge.readers.reader.attempt` reports. None for a row that is no
+            run.
+        values: what a score's value means, as the user says.
+        separate: each name of a score makes an item of its own.
+        shape: what a row is taken for, in messages; None for the format's name.
+        repeats: ids may come again and then get a number behind them.
+    """
+
+    format: str
+    source: Source
+    rows: Callable[[], Iterable[Line | Reject]]
+    run_of: Callable[[Line], AssessedRun | None]
+    values: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    separate: bool = True
+    shape: str | None = None
+    repeats: bool = False
+
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
+        seen, vocabulary = Counter[str](), Vocabulary(self.values, categories=True)
+        for place, one in enumerate(self._assessed(), start=1):
+            if isinstance(one, Reject):
+                yield one
+                continue
+            row, found = one
+            number, run = row.number, found.run if found else None
+            for score in self._named(found.scores, place, seen) if found and run else ():
+                try:
+                    judgment = judgment_of(score, run, vocabulary)  # type: ignore[arg-type]
+                except UNREADABLE as error:
+                    about = score.name if score.place is None else score.place
+                    said = why(error, self.shape or self.format)
+                    yield self.source.reject(number, f"{about}: {said}" if about else said, row.raw)
+                else:
+                    own = self.separate and score.name is None and score.about is None
+                    yield FoundJudgment(judgment, self.source.name, number, None if own else score.topic)
+            yield from self._by_people(found, number)
+
+    def targets(self) -> Iterator[Target]:
+        """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
+        for one in self._assessed():
+            if isinstance(one, Reject):
+                continue
+            row, found = one
+            run = found.run if found else None
+            if found and run:
+                yield from (
+                    Target(run.id, two.topic, responses=run.response_ids)
+                    for two in found.scores
+                    if two.topic is not None
+                )
+            for person in self._by_people(found, row.number):
+                if person.score.target is not None:
+                    yield Target(person.score.target, person.score.name, person, run.response_ids if run else ("A",))
+
+    def _by_people(self, found: AssessedRun | None, number: int) -> Iterator[ByPeople]:
+        for one in found.people if found else ():
+            about = replace(one, target=found.run.id) if found and found.run else one
+            yield ByPeople(about, self.source.name, number)
+
+    def _named(self, scores: Iterable[RecordedScore], place: int, seen: Counter[str]) -> Iterator[RecordedScore]:
+        """The scores with ids: where the export has none, of the file's name, the judge and the record's place.
+
+        The place, unlike the line, is the same in every format of a file.
+        """
+        for score in scores:
+            name = score.id or f"{stem_of(self.source.name)}:{place}/{score.judge}"
+            if score.id is None or self.repeats:
+                seen[name] += 1
+                name = name if seen[name] == 1 else f"{name}/{seen[name]}"
+            yield replace(score, id=name)
+
+    def _assessed(self) -> Iterator[tuple[Line, AssessedRun | None] | Reject]:
+        return each(self.source, self.rows(), lambda row: (row, self.run_of(row)), self.shape or self.format)
+
+
+def scored_runs(
+    format_name: str,
+    runs: Callable[[], Iterable[RecordedRun | Reject]],
+    scores: Callable[[], Iterable[Line | Reject]],
+    source: Source,
+    score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
+    missing: Callable[[str | None], str],
+    values: Mapping[str, str],
+    *,
+    separate: bool = False,
+    shape: str | None = None,
+) -> AssessedRuns:
+    """A reader of scores that name their run; the runs' texts are held in memory, the scores are streamed.
+
+    Args:
+        format_name: for people.
+        runs: the runs and what could not be read of them; called once.
+        scores: rows of scores; starts anew at each call.
+        source: of the scores.
+        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
+        missing: why there is no run of a name.
+        values, separate, shape: as for :class:`AssessedRuns`.
+    """
+
+    @cache
+    def recorded() -> tuple[dict[str, RecordedRun], list[Reject]]:
+        """The runs by their names, and what could not be read of them."""
+        found = list(runs())
+        rejects = [one for one in found if isinstance(one, Reject)]
+        named = [(name, one) for one in found if not isinstance(one, Reject) for name in (one.id, *one.aliases)]
+        return dict(reversed(named)), rejects
+
+    def run_of(row: Line) -> AssessedRun | None:
+        score, known = score_of(row.data), recorded()[0]
+        if score is None:
+            return None
+        if isinstance(score, PersonScore):
+            run = known.get(score.target or "")
+            return AssessedRun(None, (), [replace(score, target=run.id) if run else score])
+        if (score.run or "") not in known:
+            raise BadLine(missing(score.run))
+        return AssessedRun(known[score.run or ""], [replace(score, place="")])
+
+    def rows() -> Iterator[Line | Reject]:
+        yield from recorded()[1]
+        yield from scores()
+
+    shape = shape or f"a score in {format_name}"
+    return AssessedRuns(format_name, source, rows, run_of, values, separate=separate, shape=shape)
+
+
+def joined(
+    format_name: str,
+    tables: Sequence[Table],
+    run_of: Callable[[Mapping[str, Any]], RecordedRun | None],
+    scores: Table,
+    score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
+    values: Mapping[str, str],
+    *,
+    separate: bool,
+) -> AssessedRuns:
+    """A reader of a table of scores beside tables of their runs."""
+
+    def runs() -> Iterator[RecordedRun | Reject]:
+        for table in tables:
+            found = each(table.source, table.rows(), lambda row: run_of(row.data), "a run")
+            yield from (one for one in found if one is not None)
+
+    def missing(name: str | None) -> str:
+        there = ", ".join(table.source.name for table in tables)
+        return f"no run with id {name!r} in {there}" if name else "the score names no run"
+
+    rows, source = scores.rows, scores.source
+    return scored_runs(format_name, runs, rows, source, score_of, missing, values, separate=separate)

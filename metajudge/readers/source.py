@@ -6,6 +6,8 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
@@ -14,16 +16,13 @@ from metajudge.evidence.units import stated
 from metajudge.files.addresses import near, transfer
 from metajudge.files.replacing import replacing
 from metajudge.readers.detect import readers_of
-from metajudge.readers.item_contents import BLOCK, ItemContents, Screen, find_contents
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import Reject
 from metajudge.readers.mapping import FieldMap
-from metajudge.readers.pass_counts import C, PassCounts, SeenIds, give
+from metajudge.readers.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, give
 from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.types import Judgment
-
-_UNCOUNTED = -1
 
 
 class JudgmentSource:
@@ -33,11 +32,13 @@ class JudgmentSource:
     for evidence that must not depend on the filter (peers' verdicts, the other order). The counts are of all of
     the input once one pass has run to its end, and for what was read so far before that. Files must not change
     in between. Where records contradict each other about an item, those that most of them contradict are rejects
-    (:mod:`metajudge.readers.item_contents`).
+    (:mod:`metajudge.readers.passes`).
 
     Attributes:
         formats: the path as given -> the name of the format it was read as.
         strict: whether the first reject raises.
+        judges: those asked for; None for all.
+        limit: how many judgments are given at most, after the selection by judge.
         unit: of dependence, where it was asked for (:meth:`count_by`).
     """
 
@@ -54,13 +55,11 @@ class JudgmentSource:
         self.strict = strict
         self._readers = [reader for given in inputs.values() for reader in given]
         self._prefix_ids = prefix_ids
-        self._judges = None if judges is None else frozenset(judges)
-        self._limit = limit
+        self.judges = None if judges is None else frozenset(judges)
+        self.limit = limit
         self._tally = PassCounts()
         self._complete = False
         self._unique = False
-        self._lines: int | None = _UNCOUNTED
-        self._people: PeopleIndex | None = None
         self._changes: list[Callable[[Judgment], Judgment]] = []
         self.unit: str | None = None
         self._told: list[str] = []
@@ -86,11 +85,6 @@ class JudgmentSource:
     def judgments(self) -> int:
         """Number of different judgments, before any filter."""
         return self._tally.judgments
-
-    @property
-    def judges(self) -> frozenset[str] | None:
-        """The judges asked for, None for all."""
-        return self._judges
 
     @property
     def rejects(self) -> int:
@@ -129,11 +123,6 @@ class JudgmentSource:
         lines = [one for one in self._readers if isinstance(one, JudgmentLines) and one.is_plain]
         return lines if len(lines) == len(self._readers) else None
 
-    @property
-    def limit(self) -> int | None:
-        """How many judgments are given at most, after the selection by judge."""
-        return self._limit
-
     def was_read(self, judges: Mapping[str, int], rejects: Iterable[Reject], duplicates: int) -> None:
         """Takes over the counts of a pass over :attr:`line_readers`, in which no two records contradict each other.
 
@@ -143,7 +132,7 @@ class JudgmentSource:
             duplicates: repeated judgments.
         """
         tally = PassCounts(duplicates=duplicates, judgments=sum(judges.values()))
-        tally.wanted = sum(count for name, count in judges.items() if self._judges is None or name in self._judges)
+        tally.wanted = sum(count for name, count in judges.items() if self.judges is None or name in self.judges)
         for reject in rejects:
             tally.add(reject, None)
         self._tally, self._complete = tally, True
@@ -156,14 +145,14 @@ class JudgmentSource:
         Exact once a pass has run to its end. Before, it is the number of lines, which blank, bad and repeated lines
         make too large.
         """
-        if not self._complete and self._judges is not None:
+        if not self._complete and self.judges is not None:
             return None
-        if not self._complete and self._lines is _UNCOUNTED:
-            self._lines = self._count_lines()
         found = self._tally.wanted if self._complete else self._lines
-        return found if found is None or self._limit is None else min(found, self._limit)
+        return found if found is None or self.limit is None else min(found, self.limit)
 
-    def _count_lines(self) -> int | None:
+    @cached_property
+    def _lines(self) -> int | None:
+        """The lines of all inputs; None where one has none."""
         total = 0
         for reader in self._readers:
             count = reader.count_lines() if isinstance(reader, JudgmentLines) else None
@@ -181,10 +170,10 @@ class JudgmentSource:
         others: set[str] = set()
         given = 0
         for judgment in self.all():
-            if self._judges is not None and judgment.judge not in self._judges:
+            if self.judges is not None and judgment.judge not in self.judges:
                 others.add(judgment.judge)
                 continue
-            if self._limit is not None and given >= self._limit:
+            if self.limit is not None and given >= self.limit:
                 return
             given += 1
             yield judgment
@@ -197,7 +186,7 @@ class JudgmentSource:
         Raises:
             InputError: always.
         """
-        wanted = ", ".join(map(repr, sorted(self._judges or ())))
+        wanted = ", ".join(map(repr, sorted(self.judges or ())))
         shown = ", ".join(sorted(there)[:20]) + (", ..." if len(there) > 20 else "")
         raise InputError(f"no judgment by {wanted}; the judges here are {shown}")
 
@@ -261,7 +250,7 @@ class JudgmentSource:
             BadLineError: at the first reject, where the source is strict.
         """
         tally = PassCounts()
-        people, contents = self._index(), self._item_contents()
+        people, contents = self._people, self._item_contents()
         repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
         ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
         for reader in self._readers:
@@ -278,7 +267,7 @@ class JudgmentSource:
                 if isinstance(record, Judgment):
                     for change in self._changes:
                         record = change(record)
-                tally.add(record, self._judges)
+                tally.add(record, self.judges)
                 if tally.total > self._tally.total:
                     # Passes meet the same records in the same order: the one that is furthest knows most.
                     self._tally = tally
@@ -296,17 +285,16 @@ class JudgmentSource:
             self._contents = find_contents(self._readers)
         return self._contents
 
-    def _index(self) -> PeopleIndex | None:
-        """The scores by people, read once; None where no format of the input has any."""
-        if self._people is None and any(isinstance(reader, ScoredByPeople) for reader in self._readers):
-            self._people = PeopleIndex(self._readers)
-        return self._people
+    @cached_property
+    def _people(self) -> PeopleIndex | None:
+        """The scores by people; None where no format of the input has any."""
+        return PeopleIndex(self._readers) if any(isinstance(one, ScoredByPeople) for one in self._readers) else None
 
     def write_rejects(self, path: Path | str) -> int:
         """Writes all rejects as JSONL (file, line, reason, text).
 
         Those of the pass that went furthest; without one, the input is read for it, and so it is where there are more
-        than are held (:data:`~metajudge.readers.pass_counts.KEPT_REJECTS`). Where there are none, no file is left, not
+        than are held (:data:`~metajudge.readers.passes.KEPT_REJECTS`). Where there are none, no file is left, not
         even one of an earlier run.
 
         Returns:
@@ -375,18 +363,14 @@ def open_judgments(
         raise InputError("no input given: name at least one file or folder of judgments, or - for standard input")
     if limit is not None and limit < 1:
         raise InputError(f"limit must be at least 1, not {limit}")
-    spooled: list[Path] = []
     inputs: dict[str, Sequence[Reader]] = {}
-    try:
+    with ExitStack() as copies:
         for path in map(str, paths):
             name = "<stdin>" if path == "-" else path
-            inputs[name] = readers_of(_seekable(path, name, spooled), name, mapping)
+            inputs[name] = readers_of(_seekable(path, name, copies), name, mapping)
             _require_judgment(name, inputs[name], strict=strict)
-    except BaseException:
-        _remove(spooled)
-        raise
-    source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit, prefix_ids=prefix_ids)
-    weakref.finalize(source, _remove, spooled)
+        source = JudgmentSource(inputs, strict=strict, judges=judges, limit=limit, prefix_ids=prefix_ids)
+        weakref.finalize(source, copies.pop_all().close)
     source.count_by(unit)
     return source
 
@@ -440,7 +424,7 @@ def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> 
     raise error(f"{name} contains no readable judgments: {bad}{hint}")
 
 
-def _seekable(path: str, name: str, spooled: list[Path]) -> Path:
+def _seekable(path: str, name: str, copies: ExitStack) -> Path:
     """The path itself; of an address, and of standard input or a pipe, which can be read only once, a copy."""
     given = Path(path)
     if "://" in path:
@@ -448,7 +432,7 @@ def _seekable(path: str, name: str, spooled: list[Path]) -> Path:
     if path != "-" and not given.is_fifo():
         return given
     handle, copy = tempfile.mkstemp(prefix="metajudge-")
-    spooled.append(Path(copy))
+    copies.callback(Path(copy).unlink, missing_ok=True)
     try:
         with os.fdopen(handle, "wb") as target:
             if path == "-":
@@ -459,8 +443,3 @@ def _seekable(path: str, name: str, spooled: list[Path]) -> Path:
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     return Path(copy)
-
-
-def _remove(files: list[Path]) -> None:
-    for file in files:
-        file.unlink(missing_ok=True)

@@ -16,7 +16,10 @@ from metajudge.readers.lines import (
     DAMAGE,
     EXCERPT,
     MAX_LINE_BYTES,
+    NAN_IS_NULL,
+    OF_TABLES,
     BadLine,
+    Constants,
     Line,
     Reject,
     Source,
@@ -37,7 +40,7 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["\[\]{},]', re.S)
 _SPACE = b" \t\r\n"
 
 
-def read_elements(source: Source, *, infinite_is_text: bool = False) -> Iterator[Line | Reject]:
+def read_elements(source: Source, constants: Constants = NAN_IS_NULL) -> Iterator[Line | Reject]:
     """Parses the objects of a file that contains one JSON list; ``number`` is 1 for the first one.
 
     An element that is no object, or a damaged one, is a :class:`Reject`; the others are read as long as brackets and
@@ -53,7 +56,7 @@ def read_elements(source: Source, *, infinite_is_text: bool = False) -> Iterator
                     yield source.reject(number, reason, raw[:EXCERPT])
                     continue
                 try:
-                    data = parse_object(raw, nan_is_null=True, infinite_is_text=infinite_is_text)
+                    data = parse_object(raw, constants)
                 except BadLine as bad:
                     yield source.reject(number, str(bad).replace("the line ", "the entry "), raw)
                 else:
@@ -132,14 +135,14 @@ class Table:
 LINES: Final = "JSONL"
 
 
-def json_lines(source: Source, *, infinite_is_text: bool = True) -> Table:
+def json_lines(source: Source, constants: Constants = OF_TABLES) -> Table:
     """One object a line; arguments as for :func:`~metajudge.readers.lines.read_lines`."""
-    return Table(LINES, source, partial(read_lines, source, nan_is_null=True, infinite_is_text=infinite_is_text))
+    return Table(LINES, source, partial(read_lines, source, constants))
 
 
-def json_list(source: Source, *, infinite_is_text: bool = True) -> Table:
+def json_list(source: Source, constants: Constants = OF_TABLES) -> Table:
     """One JSON list of objects."""
-    return Table("JSON list", source, partial(read_elements, source, infinite_is_text=infinite_is_text))
+    return Table("JSON list", source, partial(read_elements, source, constants))
 
 
 def records_in(table: Table) -> Table:

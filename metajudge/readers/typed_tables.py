@@ -224,13 +224,13 @@ def _opened(file: Path, opening: str, what: str, fault: str) -> Any:
         raise InputError(f"{fault}: {error}") from None
 
 
-def is_workbook(source: Source) -> bool:
-    """Whether a zip archive is an Excel workbook."""
+def members_of(source: Source) -> frozenset[str]:
+    """The names of the members of a zip archive; none where it is damaged."""
     try:
         with zipfile.ZipFile(source.path) as archive:
-            return "xl/workbook.xml" in archive.namelist()
+            return frozenset(archive.namelist())
     except (OSError, zipfile.BadZipFile):
-        return False
+        return frozenset()
 
 
 def workbook_table(source: Source) -> Table:

@@ -136,7 +136,8 @@ def verdicts(asks: Asks, order: Sequence[str], verdict: AnyVerdict | None, scale
                 (f"{right}>>{left}", f"{right} is much better"),
             ]
         case "ranking":
-            found = [(best_of(one, order), f"{one} is best") for one in order]
+            others = {one: "=".join(sorted(set(order) - {one})) for one in order}
+            found = [(f"{one}>{rest}", f"{one} is best") for one, rest in others.items()]
             found.append(("=".join(sorted(order)), "All equally good"))
         case "category" if isinstance(verdict, Category) and isinstance(verdict.value, bool):
             found = [("true", "yes (true)"), ("false", "no (false)")]
@@ -148,11 +149,6 @@ def verdicts(asks: Asks, order: Sequence[str], verdict: AnyVerdict | None, scale
         Choice("verdict", value, words, str(place) if place <= _MOST_KEYS else "")
         for place, (value, words) in enumerate(found, 1)
     )
-
-
-def best_of(label: str, labels: Sequence[str]) -> str:
-    """One response before all others, which are equal: ``R2>R1=R3``."""
-    return f"{label}>{'='.join(sorted(one for one in labels if one != label))}"
 
 
 def hint(asks: Asks, order: Sequence[str], scale: Scale | None, verdict: AnyVerdict | None) -> str:

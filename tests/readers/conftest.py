@@ -9,6 +9,7 @@ import pytest
 
 Write = Callable[..., Path]
 Table = Callable[..., Path]
+Record = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def _bytes(line: Any) -> bytes:
 
 
 @pytest.fixture
-def record() -> Callable[..., dict[str, Any]]:
+def record() -> Record:
     """A judgment record of our own format; keyword arguments replace its fields."""
 
     def _record(id: str = "j1", **changes: Any) -> dict[str, Any]:

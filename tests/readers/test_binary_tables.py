@@ -10,7 +10,7 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, typed_tables
 from metajudge.readers.frames import from_arrow, to_arrow
-from metajudge.readers.lines import Line, Reject, Source
+from metajudge.readers.lines import Line, Source
 from metajudge.readers.tables import Table
 from metajudge.readers.typed_tables import ROWS as BATCH
 from metajudge.readers.typed_tables import (
@@ -50,7 +50,6 @@ def test_a_row_group_that_does_not_fit_into_memory_says_so(tmp_path: Path, monke
     path = write_parquet(tmp_path / "x.parquet", [{"q": "long " * 400_000}] * 40, use_dictionary=False)
     monkeypatch.setattr(typed_tables, "_MEMORY", "20MB")
     (only,) = parquet_table(Source(path, "x")).rows()
-    assert isinstance(only, Reject)
     assert "takes more than 20MB of memory: write the file with smaller ones" in only.reason
 
 
@@ -145,7 +144,6 @@ def test_a_dataset_file_cut_off_gives_a_reject_after_what_can_be_read(tmp_path: 
     file = folder / "data-00000-of-00001.arrow"
     file.write_bytes(file.read_bytes()[:-200])
     *_, last = dataset_table(Source(folder, "hf")).rows()
-    assert isinstance(last, Reject)
     assert "is damaged" in last.reason
 
 

@@ -36,22 +36,25 @@ def row(turn: int, **more: Any) -> dict[str, Any]:
 SINGLE = row(1, conversation_a=chat("2+2?", "4"), conversation_b=chat("2+2?", "5"))
 
 
-def read(tmp_path, rows, mapping=MAP + ",turn=turn"):
+def written(tmp_path, *rows):
     path = tmp_path / "mt.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return path
+
+
+def read(tmp_path, rows, mapping=MAP + ",turn=turn"):
+    path = written(tmp_path, *rows)
     return list(open_judgments([str(path)], mapping=parse_map([mapping])).scan())
 
 
 class TestMtBench:
     def test_the_first_turn_is_its_question_and_its_answers_alone(self, tmp_path):
         (judgment,) = read(tmp_path, [row(1)])
-        assert isinstance(judgment, Judgment)
         assert judgment.item.question == "Write a post."
         assert judgment.item.responses == {"A": "Post a.", "B": "Post b."}
 
     def test_the_second_turn_is_never_its_answer_beside_the_first_question(self, tmp_path):
         (judgment,) = read(tmp_path, [row(2)])
-        assert isinstance(judgment, Judgment)
         assert judgment.item.question == "[turn 1] user: Write a post.\n\n[turn 2] user: Shorten it."
         assert judgment.item.responses["B"] == "[turn 1] assistant: Post b.\n\n[turn 2] assistant: Short b."
         assert "Post" not in judgment.item.question
@@ -73,10 +76,7 @@ class TestMtBench:
         assert "--map turn=turn" in str(found[0])
 
     def test_inspect_guesses_the_turn_and_reads_whole_conversations(self, tmp_path):
-        path = tmp_path / "mt.jsonl"
-        path.write_text("".join(json.dumps(row(turn)) + "\n" for turn in (1, 2)))
-        found = inspect_input(str(path))
-        assert found.mapping is not None
+        found = inspect_input(str(written(tmp_path, row(1), row(2))))
         assert found.mapping.columns["turn"] == "turn"
         assert found.complete
         assert [one.item.question for one in found.records] == [
@@ -87,14 +87,12 @@ class TestMtBench:
     @pytest.mark.parametrize("turn", [0, 3, "x", "1" * 5_000, "²"])
     def test_a_turn_that_is_not_there_is_refused(self, tmp_path, turn):
         found, _ = read(tmp_path, [row(turn), SINGLE])
-        assert isinstance(found, Reject)
         assert "turn" in found.reason
 
     def test_sides_that_were_asked_different_things_are_refused(self, tmp_path):
         found, _ = read(
             tmp_path, [row(2, conversation_b=chat("Write a post.", "Post b.", "Go on.", "More b.")), SINGLE]
         )
-        assert isinstance(found, Reject)
         assert "different conversations" in found.reason
         (first,) = read(tmp_path, [row(1, conversation_b=chat("Write a post.", "Post b.", "Go on.", "More b."))])
         assert isinstance(first, Judgment)
@@ -105,11 +103,13 @@ class TestExchange:
         assert exchange(chat("2+2?", "4", "Sure?"), {"A": chat("x", "Yes")[1:]}) == (
             "user: 2+2?\n\nassistant: 4\n\nuser: Sure?",
             {"A": "Yes"},
+            (("user", "2+2?"), ("assistant", "4"), ("user", "Sure?")),
         )
 
     def test_a_shared_system_message_belongs_to_the_question(self):
         whole = [{"role": "system", "content": "Be brief."}, *chat("2+2?", "4", "Sure?", "Yes")]
-        question, _ = exchange(whole, {"A": whole})
+        question, _, spoken = exchange(whole, {"A": whole})
+        assert [role for role, _ in spoken] == ["system", "user", "user"]
         assert question.startswith("system: Be brief.\n\n[turn 1] user: 2+2?")
         with pytest.raises(BadLine, match="different conversations"):
             exchange(whole, {"A": whole, "B": chat("2+2?", "4", "Sure?", "No")})
@@ -130,7 +130,7 @@ class TestExchange:
 
     def test_tools_between_one_question_and_its_answer_are_left_out(self):
         answer = [*chat("a", "calling"), {"role": "tool", "content": "x"}, {"role": "assistant", "content": "done"}]
-        assert exchange("a", {"A": answer}) == ("a", {"A": "done"})
+        assert exchange("a", {"A": answer}) == ("a", {"A": "done"}, ())
 
     def test_a_question_of_another_conversation_is_refused(self):
         with pytest.raises(BadLine, match="none of the user's 2 turns"):

@@ -38,7 +38,6 @@ def test_what_deepeval_wrote_is_read_without_flags_and_counts_once(names: list[s
         assert right.item.id != tone.item.id
         assert (right.meta["judge_model"], right.item.reference) == ("gpt-4o-mini", told.answer)
         if told.judge is None:
-            assert right.no_verdict is not None
             assert right.no_verdict.startswith("the metric ended with an error: ")
         else:
             assert (right.verdict, right.rationale) == (Grade(float(told.judge)), EXPLANATIONS[told.judge])
@@ -71,7 +70,6 @@ def test_a_conversation_is_the_turns_before_the_last_answer(tmp_path: Path) -> N
     spoken = {"name": "c", "turns": turns, "metricsData": [metric()]}
     path.write_text(json.dumps({"conversationalTestCases": [spoken, spoken | {"turns": turns[:1]}]}))
     first, second = open_judgments([path]).scan()
-    assert not isinstance(first, Reject)
     assert (first.item.question, first.item.responses) == ("Hi", {"A": "Hello."})
     assert "does not end with the assistant's turn" in str(second)
 

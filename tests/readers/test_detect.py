@@ -1,5 +1,4 @@
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,7 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.readers.lines import MAX_LINE_BYTES
 from metajudge.types import Judgment
-
-Write = Callable[..., Path]
-Record = Callable[..., dict[str, Any]]
+from tests.readers.conftest import Record, Write
 
 PAIR = {"item_id": "p", "question": "?", "response_a": "x", "response_b": "y", "label": "A>B"}
 GAME = {"item_id": "p", "judge_model": "j", "order": "AB", "decision": "A>B", "judgment_text": "", "label": "A>B"}

@@ -1,7 +1,6 @@
 """FastChat's judgment files, as gen_judgment wrote them, and details of its prompts."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.types import Grade
 from tests.doubles.interop_cases import ANSWERS, CASES, MODELS
+from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
 
-Write = Callable[..., Path]
 PAIRS, GRADES = (INTEROP / "fastchat" / f"gpt-4_{kind}.jsonl" for kind in ("pair", "single"))
 
 

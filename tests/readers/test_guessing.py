@@ -152,14 +152,9 @@ ROWS = "".join(f"q{n},What is {n}?,{n}.,owl,{n % 5},2026-01-0{1 + n % 9},v1\n" f
 
 
 @pytest.fixture
-def table(tmp_path, monkeypatch):
+def table(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def write(name, text):
-        (tmp_path / name).write_text(text)
-        return name
-
-    return write
+    return lambda name, text: write(name, text).name
 
 
 def test_usual_names_are_read_with_time_and_version_beside(table):

@@ -49,13 +49,8 @@ def arena(number=1, **changes):
 
 
 @pytest.fixture
-def file(tmp_path):
-    def write(rows):
-        path = tmp_path / "rows.jsonl"
-        path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
-        return path
-
-    return write
+def file(write):
+    return lambda rows: write("rows.jsonl", *rows)
 
 
 def test_mt_bench_gives_the_first_turn_with_models_and_label(file):

@@ -8,7 +8,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
-from metajudge.types import Category, Grade, Judgment
+from metajudge.types import Category, Grade
 from tests.doubles.interop_cases import CASES, EXPLANATIONS
 from tests.readers.interop_files import INTEROP
 
@@ -153,7 +153,6 @@ def test_a_chat_is_the_question_and_several_targets_the_reference(tmp_path: Path
 def test_nothing_as_text_is_no_verdict_and_an_infinite_number_a_reject(tmp_path: Path) -> None:
     path = write_json(tmp_path / "log.json", sample("a", "nan"), sample("b", float("inf")))
     first, second = open_judgments([path]).scan()
-    assert isinstance(first, Judgment)
     assert (first.verdict, first.no_verdict) == (None, "the scorer gave no value")
     assert "scores.model_graded_qa: 'value' is infinite" in str(second)
 

@@ -11,24 +11,13 @@ from tests.doubles.judging import item
 from tests.doubles.judgments import judgment
 
 
-@pytest.fixture
-def write(tmp_path):
-    def lines(*records, name="items.jsonl"):
-        path = tmp_path / name
-        texts = [record if isinstance(record, str) else json.dumps(record) for record in records]
-        path.write_text("".join(f"{text}\n" for text in texts))
-        return str(path)
-
-    return lines
-
-
 def plain(one):
     return one.model_dump(mode="json", exclude_none=True)
 
 
 def test_items_of_an_items_file(write):
     given = [item("a", label="A>B", models={"A": "gpt-x"}), item("b", reference="4", category="math")]
-    source = open_items([write(*map(plain, given))])
+    source = open_items([str(write("x", *map(plain, given)))])
     assert list(source) == given
     assert list(source) == given, "it can be read again"
     assert (source.items, source.rejects) == (2, [])
@@ -42,19 +31,16 @@ def test_items_of_judgments_each_once(tmp_path):
 
 
 def test_the_same_item_in_two_inputs_is_given_once(write):
-    one = write(plain(item("a")))
-    assert [found.id for found in open_items([one, one, write(plain(item("a")), plain(item("b")), name="2")])] == [
-        "a",
-        "b",
-    ]
+    one, two = (str(write(name, *map(plain, map(item, name)))) for name in ("a", "ab"))
+    assert [found.id for found in open_items([one, one, two])] == ["a", "b"]
 
 
 def test_one_id_with_two_contents_is_an_error_that_names_both_places(write):
-    path = write(plain(item("a")), plain(item("b")), plain(item("a", first="three")))
+    path = write("items.jsonl", plain(item("a")), plain(item("b")), plain(item("a", first="three")))
     with pytest.raises(
         InputError, match=r"item 'a' has one content at .*items\.jsonl:1 and another at .*items\.jsonl:3"
     ):
-        list(open_items([path]))
+        list(open_items([str(path)]))
 
 
 def test_of_an_item_of_judgments_the_content_of_most_is_taken(tmp_path):
@@ -70,7 +56,8 @@ def test_of_an_item_of_judgments_the_content_of_most_is_taken(tmp_path):
 
 def test_bad_lines_and_items_of_another_size_are_rejected_and_the_rest_is_read(write):
     three = {**plain(item("c")), "responses": {"A": "1", "B": "2", "C": "3"}}
-    path = write(plain(item("a")), "nonsense", {"id": "x", "question": "q", "responses": {}}, three, plain(item("b")))
+    rows = [plain(item("a")), "nonsense", {"id": "x", "question": "q", "responses": {}}, three, plain(item("b"))]
+    path = str(write("items.jsonl", *rows))
     source = open_items([path], responses=2)
     assert [one.id for one in source] == ["a", "b"]
     assert [reject.line for reject in source.rejects] == [2, 3, 4]
@@ -79,14 +66,14 @@ def test_bad_lines_and_items_of_another_size_are_rejected_and_the_rest_is_read(w
 
 
 def test_a_limit_counts_items(write):
-    path = write(*(plain(item(name)) for name in "abc"))
+    path = str(write("x", *map(plain, map(item, "abc"))))
     assert [one.id for one in open_items([path], limit=2)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("content", [["nonsense"], [{"id": "x", "text": "?"}], []])
 def test_a_file_of_neither_items_nor_judgments_says_what_is_expected(write, content):
     with pytest.raises(InputError, match="or items: one object a line with id, question and responses"):
-        open_items([write(*content)])
+        open_items([str(write("x", *content))])
 
 
 def test_a_missing_file_and_no_file(tmp_path):
@@ -97,14 +84,9 @@ def test_a_missing_file_and_no_file(tmp_path):
 
 
 @pytest.fixture
-def csv(tmp_path, monkeypatch):
+def csv(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def table(text, name="items.csv"):
-        (tmp_path / name).write_text(text)
-        return name
-
-    return table
+    return lambda text: write("items.csv", text).name
 
 
 def test_a_table_without_verdicts_is_items_by_the_names_of_its_columns(csv):

@@ -1,6 +1,5 @@
 """Files of labels, and labels joined with judgments."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from metajudge.readers.joined_labels import join, join_source, parse_on
 from metajudge.readers.label_files import parse_labels_map, read_labels
 from metajudge.types import Category, Grade, Item, Judgment, Label, Pairwise
 from metajudge.types.label import answers
-
-Table = Callable[..., Path]
+from tests.readers.conftest import Table
 
 
 def test_several_columns_are_several_people(table: Table) -> None:

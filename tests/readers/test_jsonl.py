@@ -15,6 +15,7 @@ from metajudge.readers.jsonl import JudgmentLines, SharedItems
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import FoundJudgment, why
 from metajudge.types import Category, Grade, Judgment
+from tests.readers.conftest import Record, Write
 
 FULL = {
     "version": 1,
@@ -99,9 +100,7 @@ def test_a_judgment_that_json_cannot_hold_is_named(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bad_records_are_rejected_with_line_and_text_and_the_rest_is_read(
-    write: Callable[..., Path], record: Callable[..., dict[str, Any]]
-) -> None:
+def test_bad_records_are_rejected_with_line_and_text_and_the_rest_is_read(write: Write, record: Record) -> None:
     bad = record("j2", verdict="C>A")
     path = write("x.txt", record("j1"), bad, "no json", record("j3"))
     found = list(JudgmentLines(Source(path, "x.txt")).read())
@@ -112,9 +111,7 @@ def test_bad_records_are_rejected_with_line_and_text_and_the_rest_is_read(
     assert (second.line, second.text) == (3, "no json")
 
 
-def test_an_empty_response_is_legal_and_no_response_is_not(
-    write: Callable[..., Path], record: Callable[..., dict[str, Any]]
-) -> None:
+def test_an_empty_response_is_legal_and_no_response_is_not(write: Write, record: Record) -> None:
     item = {"id": "q", "question": "", "responses": {"A": "", "B": ""}}
     path = write("x", record("j1", item=item), record("j2", item={**item, "responses": {}}))
     source = open_judgments([path])
@@ -228,7 +225,6 @@ def test_a_line_reads_the_same_after_others_of_its_item(tmp_path: Path, odd: str
     for before in (own, [line(n, other, blank=blank) for n in range(5)], [line(0, other), *own[:2]], own[:1]):
         after = read(*before, odd)
         if isinstance(alone, Reject):
-            assert isinstance(after, Reject)
             assert after.reason == alone.reason
             assert after.text == alone.text
         else:

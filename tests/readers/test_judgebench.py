@@ -9,8 +9,9 @@ from metajudge.readers.judgebench import judgebench_output
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.tables import json_lines
 from metajudge.types import Judgment
+from tests.readers.conftest import Write
 
-Write = Callable[..., Path]
+Found = Callable[..., list[Any]]
 
 
 def pair(**changes: Any) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def played(decision: str | None, response: str, **changes: Any) -> dict[str, Any
 
 
 @pytest.fixture
-def folder(write: Write) -> Callable[..., list[Judgment | Reject]]:
+def folder(write: Write) -> Found:
     def _folder(*games: dict[str, Any], pairs: tuple[Any, ...] = (pair(),)) -> list[Judgment | Reject]:
         write("jb/pairs.jsonl", *pairs)
         path = write("jb/judgments.jsonl", *games)
@@ -64,9 +65,7 @@ def only_judgments(found: list[Judgment | Reject]) -> list[Judgment]:
     return judgments
 
 
-def test_swapped_game_is_turned_back_so_that_shown_first_does_not_mean_response_a(
-    folder: Callable[..., list[Judgment | Reject]],
-) -> None:
+def test_swapped_game_is_turned_back_so_that_shown_first_does_not_mean_response_a(folder: Found) -> None:
     first, second = only_judgments(folder(game("AB"), game("BA")))
     # Both times the judge preferred what it saw first: right once, wrong once.
     assert (str(first.verdict), first.order, first.correct) == ("A>>B", ("A", "B"), True)
@@ -77,7 +76,7 @@ def test_swapped_game_is_turned_back_so_that_shown_first_does_not_mean_response_
     assert second.shown_labels == ("A", "B")
 
 
-def test_folder_record_is_complete(folder: Callable[..., list[Judgment | Reject]]) -> None:
+def test_folder_record_is_complete(folder: Found) -> None:
     (judgment,) = only_judgments(folder(game("BA")))
     assert judgment.id == "p1/o1/BA"
     assert judgment.judge == "o1"
@@ -95,7 +94,7 @@ def test_folder_record_is_complete(folder: Callable[..., list[Judgment | Reject]
     }
 
 
-def test_decision_governs_where_the_mark_contradicts_it(folder: Callable[..., list[Judgment | Reject]]) -> None:
+def test_decision_governs_where_the_mark_contradicts_it(folder: Found) -> None:
     (judgment,) = only_judgments(folder(game("BA", decision="B>A", verdict="A>>B")))
     assert str(judgment.verdict) == "A>B"
     assert judgment.meta["stated_verdict"] == "B>>A"
@@ -112,9 +111,7 @@ def test_decision_governs_where_the_mark_contradicts_it(folder: Callable[..., li
         ({"verdict": None, "judgment_text": "[[A>B]]"}, "no verdict was recorded"),
     ],
 )
-def test_a_game_without_decision_is_kept_with_its_reason(
-    folder: Callable[..., list[Judgment | Reject]], changes: dict[str, Any], expected: str
-) -> None:
+def test_a_game_without_decision_is_kept_with_its_reason(folder: Found, changes: dict[str, Any], expected: str) -> None:
     (judgment,) = only_judgments(folder(game(decision=None, **changes)))
     assert judgment.verdict is None
     assert expected in (judgment.no_verdict or "")
@@ -131,19 +128,14 @@ def test_a_game_without_decision_is_kept_with_its_reason(
         (game(judge_model=""), "'judge' is empty"),
     ],
 )
-def test_bad_games_are_rejected_and_the_rest_is_read(
-    folder: Callable[..., list[Judgment | Reject]], bad: dict[str, Any], expected: str
-) -> None:
+def test_bad_games_are_rejected_and_the_rest_is_read(folder: Found, bad: dict[str, Any], expected: str) -> None:
     good, reject = folder(game(), bad)
     assert isinstance(good, Judgment)
-    assert isinstance(reject, Reject)
     assert expected in reject.reason
     assert (Path(reject.file).name, reject.line) == ("judgments.jsonl", 2)
 
 
-def test_bad_pairs_are_rejected_and_so_are_the_games_that_name_them(
-    folder: Callable[..., list[Judgment | Reject]],
-) -> None:
+def test_bad_pairs_are_rejected_and_so_are_the_games_that_name_them(folder: Found) -> None:
     bad, clash = pair(item_id="p2", label="A>C"), pair(question="another")
     found = folder(game(), game(item_id="p2"), pairs=(pair(), pair(), bad, clash))
     reasons = [(Path(entry.file).name, entry.line, entry.reason) for entry in found if isinstance(entry, Reject)]

@@ -1,6 +1,5 @@
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import pytest
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments, parse_map
 from metajudge.types import Category, Grade
-
-Write = Callable[..., Path]
+from tests.readers.conftest import Write
 
 
 def score(id: str = "s1", **changes: Any) -> dict[str, Any]:
@@ -84,7 +82,6 @@ def test_csv_exports_are_read_too(tmp_path: Path) -> None:
             writer.writeheader()
             writer.writerows(rows)
     (one,) = open_judgments([tmp_path])
-    assert one.verdict is not None
     assert one.verdict.to_json() == 0.75
 
 
@@ -93,14 +90,10 @@ def test_a_category_is_its_word_or_the_grade_that_it_is_said_to_be(write: Write)
     folder = write("x/scores.jsonl", *rows, score("s3", value=None)).parent
     write("x/traces.jsonl", TRACE)
     category, text, empty = open_judgments([folder]).scan()
-    assert not isinstance(category, Reject)
     assert category.verdict == Category("good")
-    assert isinstance(text, Reject)
     assert "a TEXT score is no grade" in text.reason
-    assert not isinstance(empty, Reject)
     assert empty.no_verdict == "the score has no value"
     told, *_ = open_judgments([folder], mapping=parse_map([], ["good=1"]))
-    assert told.verdict is not None
     assert told.verdict.to_json() == 1.0
 
 
@@ -133,9 +126,6 @@ def test_a_trace_as_the_interface_downloads_it(tmp_path: Path, nested: bool) -> 
     path = tmp_path / "trace-t1.json"
     path.write_text(json.dumps(data if nested else trace | {"scores": scores, "observations": observations}, indent=1))
     first, second, reject = open_judgments([path]).scan()
-    assert not isinstance(first, Reject)
-    assert not isinstance(second, Reject)
     assert (first.item.question, first.item.responses) == ("Why?", {"A": "Because."})
     assert (second.item.question, second.item.responses) == ("search", {"A": "found"})
-    assert isinstance(reject, Reject)
     assert "no observation 'gone'" in reject.reason

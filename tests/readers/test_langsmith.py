@@ -1,6 +1,5 @@
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ from metajudge.readers import Reject, open_judgments, parse_map
 from metajudge.readers.langsmith import run_of
 from metajudge.readers.lines import BadLine
 from metajudge.types import Category
-
-Write = Callable[..., Path]
+from tests.readers.conftest import Write
 
 RUN = {
     "id": "r1",
@@ -55,14 +53,10 @@ def test_a_value_is_a_category_and_a_missing_run_is_said(write: Write) -> None:
     folder = write("x/feedback.jsonl", *rows).parent
     write("x/runs.jsonl", RUN)
     category, missing, empty = open_judgments([folder]).scan()
-    assert not isinstance(category, Reject)
     assert category.verdict == Category("good")
-    assert isinstance(missing, Reject)
     assert "no run with id 'gone'" in missing.reason
-    assert not isinstance(empty, Reject)
     assert empty.no_verdict == "the score has no value"
     told, *_ = open_judgments([folder], mapping=parse_map([], ["good=0.8"]))
-    assert told.verdict is not None
     assert told.verdict.to_json() == 0.8
 
 
@@ -79,7 +73,6 @@ def test_a_run_without_its_texts_is_said(write: Write) -> None:
     folder = write("x/feedback.jsonl", feedback(), feedback("f2", run_id="r2")).parent
     write("x/runs.jsonl", RUN, RUN | {"id": "r2", "outputs": None})
     _, reject = open_judgments([folder]).scan()
-    assert isinstance(reject, Reject)
     assert "the run 'r2' has no output in this export" in reject.reason
 
 
@@ -103,11 +96,9 @@ def test_a_run_of_several_turns_is_never_the_first_question_with_the_last_answer
     messages = [{"role": role, "content": text} for role, text in (("user", "a"), ("assistant", "b"), ("user", "c"))]
     last = {"role": "assistant", "content": "d"}
     run = run_of({"id": "r", "inputs": {"question": "a"}, "outputs": {"messages": [*messages, last]}})
-    assert run is not None
     assert run.question == "[turn 1] user: a\n\n[turn 2] user: c"
     assert run.answer == "[turn 1] assistant: b\n\n[turn 2] assistant: d"
     tool = {"role": "tool", "content": "x"}
     broken = run_of({"id": "r", "inputs": {"question": "a"}, "outputs": {"messages": [*messages, tool, last]}})
-    assert broken is not None
     with pytest.raises(BadLine, match="the role 'tool'"):
         broken.item()

@@ -9,6 +9,9 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.readers.lines import Reject
 from metajudge.types import Judgment
+from tests.readers.conftest import Write
+
+Found = Callable[..., list[Any]]
 
 ITEM = {
     "dataset": "llmbar",
@@ -32,7 +35,7 @@ def evaluation(order: str = "AB", **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def read(write: Callable[..., Path]) -> Callable[..., list[Judgment | Reject]]:
+def read(write: Write) -> Found:
     def _read(*rows: dict[str, Any]) -> list[Judgment | Reject]:
         write("llmbar/items.jsonl", ITEM)
         write("llmbar/aux.jsonl", {"item_id": ITEM["item_id"], "judge_model": "GPT-4", "metrics": "m"})
@@ -42,7 +45,7 @@ def read(write: Callable[..., Path]) -> Callable[..., list[Judgment | Reject]]:
     return _read
 
 
-def test_swapped_evaluation_is_turned_back_with_its_text_verdict(read: Callable[..., list[Judgment]]) -> None:
+def test_swapped_evaluation_is_turned_back_with_its_text_verdict(read: Found) -> None:
     first, second = read(evaluation("AB"), evaluation("BA", text_verdict="B>A"))
     assert (str(first.verdict), first.meta["text_verdict"], first.correct) == ("A>B", "A>B", True)
     assert (str(second.verdict), second.order, second.correct) == ("B>A", ("B", "A"), False)
@@ -51,7 +54,7 @@ def test_swapped_evaluation_is_turned_back_with_its_text_verdict(read: Callable[
     assert second.shown_labels == ("a", "b")
 
 
-def test_record_is_complete(read: Callable[..., list[Judgment]]) -> None:
+def test_record_is_complete(read: Found) -> None:
     (judgment,) = read(evaluation())
     assert judgment.id == "LLMBar/Natural/0000/GPT-4/CoT/AB"
     assert judgment.judge == "GPT-4/CoT"
@@ -71,7 +74,7 @@ def test_record_is_complete(read: Callable[..., list[Judgment]]) -> None:
     }
 
 
-def test_stages_of_one_strategy_are_judges_of_their_own(read: Callable[..., list[Judgment]]) -> None:
+def test_stages_of_one_strategy_are_judges_of_their_own(read: Found) -> None:
     rows = [
         evaluation(judge_prompt="Swap", stage=1, final=False),
         evaluation(judge_prompt="Swap", stage=2, text_verdict=None),
@@ -82,13 +85,11 @@ def test_stages_of_one_strategy_are_judges_of_their_own(read: Callable[..., list
     assert len({judgment.id for judgment in found}) == 3
 
 
-def test_ratings_are_pairwise_verdicts_in_the_stored_order(read: Callable[..., list[Judgment]]) -> None:
+def test_ratings_are_pairwise_verdicts_in_the_stored_order(read: Found) -> None:
     rated = {"judge_prompt": "Rating", "text_verdict": None, "judgment_text": ""}
     tie, none = read(
         evaluation("pointwise", **rated, decision="A=B", score_a="7", score_b="7"),
-        evaluation(
-            "pointwise", **rated, item_id=ITEM["item_id"], judge_model="X", decision=None, score_a="", score_b="0"
-        ),
+        evaluation("pointwise", **rated, judge_model="X", decision=None, score_a="", score_b="0"),
     )
     assert str(tie.verdict) == "A=B"
     assert tie.id.endswith("/GPT-4/Rating/pointwise")
@@ -101,31 +102,19 @@ def test_ratings_are_pairwise_verdicts_in_the_stored_order(read: Callable[..., l
     ("changes", "expected"),
     [
         ({"judgment_text": "", "finish": ""}, "the judge's answer is empty"),
-        (
-            {"judgment_text": "", "finish": "content management policy"},
-            "the judge's answer is empty (finish: content management policy)",
-        ),
-        (
-            {"judgment_text": "Bo", "finish": "length"},
-            "no verdict could be read from the judge's answer (finish: length)",
-        ),
+        ({"judgment_text": "", "finish": "policy"}, "the judge's answer is empty (finish: policy)"),
+        ({"judgment_text": "Bo", "finish": "cut"}, "no verdict could be read from the judge's answer (finish: cut)"),
         ({"decision": "A>A"}, "the recorded decision 'A>A' is none of A>B, A=B, B>A"),
     ],
 )
-def test_no_verdict_says_why(read: Callable[..., list[Judgment]], changes: dict[str, Any], expected: str) -> None:
+def test_no_verdict_says_why(read: Found, changes: dict[str, Any], expected: str) -> None:
     (judgment,) = read(evaluation(**{"decision": None, "text_verdict": None, **changes}))
     assert judgment.no_verdict == expected
 
 
-def test_bad_rows_are_rejected(read: Callable[..., list[Judgment | Reject]]) -> None:
-    rows = [
-        evaluation(),
-        evaluation("BA", label="A>B"),
-        evaluation("CD"),
-        evaluation(item_id="?"),
-        evaluation(stage="x"),
-    ]
-    good, *bad = read(*rows)
+def test_bad_rows_are_rejected(read: Found) -> None:
+    rows = [evaluation("BA", label="A>B"), evaluation("CD"), evaluation(item_id="?"), evaluation(stage="x")]
+    good, *bad = read(evaluation(), *rows)
     assert isinstance(good, Judgment)
     reasons = [entry.reason for entry in bad if isinstance(entry, Reject)]
     assert len(reasons) == 4
@@ -168,14 +157,9 @@ def test_ids_and_judges_are_those_of_the_folder_layout(tmp_path: Path) -> None:
     source = open_judgments([tmp_path])
     found = list(source)
     prefix = "LLMBar/Natural/0000/GPT-4"
-    assert [judgment.id.removeprefix(prefix) for judgment in found] == [
-        "/Metrics_Reference/AB",
-        "/Metrics_Reference/BA",
-        "/Swap#1/AB",
-        "/Swap#1/BA",
-        "/Swap#2/AB",
-        "/Swap#2/BA",
-    ]
+    strategies = ("/Metrics_Reference", "/Swap#1", "/Swap#2")
+    ids = [f"{strategy}/{order}" for strategy in strategies for order in ("AB", "BA")]
+    assert [judgment.id.removeprefix(prefix) for judgment in found] == ids
     assert [judgment.meta["final"] for judgment in found] == [True, True, False, False, True, True]
     assert found[1].no_verdict == "no verdict could be read from the judge's answer (finish: stop)"
     assert found[0].item.category == "LLMBar/Natural"

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +6,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments, parse_map
-
-Write = Callable[..., Path]
+from tests.readers.conftest import Write
 
 MAP = "verdict=winner,question=prompt,responses.A=output_1,responses.B=output_2,judge=who"
 

@@ -219,7 +219,6 @@ def test_zero_as_b_is_read_where_no_column_says_tie(tmp_path: Path) -> None:
 
 def test_inspect_guesses_the_columns_and_their_use(tmp_path: Path) -> None:
     found = inspect_input(written(tmp_path, "A", "B", "tie"), parse_map(["judge:=people"]))
-    assert found.mapping is not None
     assert found.mapping.columns["verdict"] == "onehot:winner_model_a,winner_model_b,winner_tie"
     assert found.complete
     assert dict(found.verdicts) == {"A>B": 1, "B>A": 1, "A=B": 1}

@@ -1,7 +1,6 @@
 """MLflow's traces: from files that mlflow wrote, and details of their shape."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from metajudge.readers.joined_labels import join
 from metajudge.readers.label_files import read_labels
 from metajudge.types import Category, Grade, Judgment
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
+from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
-
-Write = Callable[..., Path]
 
 
 @pytest.mark.parametrize("name", ["mlflow-traces.jsonl", "mlflow-frame.jsonl", "mlflow-frame.csv"])

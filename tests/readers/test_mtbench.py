@@ -8,8 +8,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
-from metajudge.readers.lines import Reject
-from metajudge.types import Judgment, Pairwise
+from metajudge.types import Pairwise
 
 
 def item(turn: int = 1, votes: tuple[str, ...] = ("a", "tie", "a"), **changes: Any) -> dict[str, Any]:
@@ -113,9 +112,7 @@ def test_annotations_beside_the_items_are_further_judges(folder: Callable[..., P
     given = {"gpt-4o": {"7__m1__m2__1": "model_b", "8__m1__m2__1": "tie"}}
     (place / "alttest" / "llm_annotations.json").write_text(json.dumps(given))
     _, found, bad = open_judgments([place]).scan()
-    assert isinstance(found, Judgment)
     assert (found.judge, str(found.verdict)) == ("gpt-4o", "B>A")
-    assert isinstance(bad, Reject)
     assert "8__m1__m2__1" in bad.reason
     assert bad.line == 2
 
@@ -131,5 +128,4 @@ def test_one_half_of_the_folder_is_refused_with_what_is_missing(folder: Callable
 
 def test_a_verdict_on_an_unknown_item_is_a_bad_line(folder: Callable[..., Path]) -> None:
     _, bad = open_judgments([folder([item()], verdict(), verdict(turn=3))]).scan()
-    assert isinstance(bad, Reject)
     assert "no item with item_id" in bad.reason

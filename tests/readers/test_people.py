@@ -1,7 +1,5 @@
 """Scores that people gave are labels, never a judge's verdict; those that fit no verdict are counted and listed."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +10,10 @@ from metajudge.readers import open_judgments, parse_map
 from metajudge.readers.inspection import inspect_input
 from metajudge.types import Category, Grade
 from tests.doubles.interop_cases import CASES
+from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
 
 TRACE = {"id": "t1", "timestamp": "2026-05-29", "project_id": "p", "input": "Why?", "output": "Because."}
-
-
-def lines(path: Path, *rows: dict[str, Any]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def score(id: str, source: str = "EVAL", **more: Any) -> dict[str, Any]:
@@ -29,11 +22,10 @@ def score(id: str, source: str = "EVAL", **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def langfuse(tmp_path: Path) -> Path:
+def langfuse(write: Write) -> Path:
     people = [score("s2", "ANNOTATION", author_user_id="ann"), score("s3", "ANNOTATION", name="tone")]
-    lines(tmp_path / "x/scores/1.jsonl", score("s1"), *people)
-    lines(tmp_path / "x/traces/1.jsonl", TRACE)
-    return tmp_path / "x"
+    write("x/scores/1.jsonl", score("s1"), *people)
+    return write("x/traces/1.jsonl", TRACE).parent.parent
 
 
 def test_langfuse_annotations_are_counted_with_names_and_place(langfuse: Path) -> None:
@@ -64,42 +56,33 @@ PHOENIX = {
 }
 
 
-def test_an_annotation_by_a_person_is_no_verdict_of_the_judge(tmp_path: Path) -> None:
+def test_an_annotation_by_a_person_is_no_verdict_of_the_judge(write: Write) -> None:
     rows = [
         PHOENIX | {"annotator_kind": "LLM"},
         PHOENIX | {"annotator_kind": "HUMAN", "output": "So.", "identifier": "ann"},
         PHOENIX | {"source": {"source_type": "HUMAN", "source_id": "bob"}, "output": "No."},
     ]
-    path = lines(tmp_path / "p.jsonl", *rows)
+    path = write("p.jsonl", *rows)
     mapping = parse_map(["question=input,responses.A=output,verdict=result.score,judge=name"])
     source = open_judgments([path], mapping=mapping)
     assert [one.item.responses["A"] for one in source] == ["Because."]
     assert dict(source.people.annotators) == {"ann": 1, "bob": 1}
 
 
-def test_inspect_never_takes_the_judges_own_label_for_the_truth(tmp_path: Path) -> None:
-    rows = [PHOENIX | {"annotator_kind": "LLM", "output": f"{n}"} for n in range(3)]
-    found = inspect_input(str(lines(tmp_path / "p.jsonl", *rows)))
-    assert found.mapping is not None
-    assert "label" not in found.mapping.columns
-    flat = [{"input": "?", "output": str(n), "label": "ok", "score": 1, "annotator_kind": "LLM"} for n in range(3)]
-    found = inspect_input(str(lines(tmp_path / "f.jsonl", *flat)))
-    assert found.mapping is not None
-    assert "label" not in found.mapping.columns
-    own = [{"prompt": "?", "output": str(n), "label": 1, "score": 1, "judge": "g"} for n in range(3)]
-    found = inspect_input(str(lines(tmp_path / "o.jsonl", *own)))
-    assert found.mapping is not None
-    assert found.mapping.columns["label"] == "label"
+def test_inspect_never_takes_the_judges_own_label_for_the_truth(write: Write) -> None:
+    annotated = PHOENIX | {"annotator_kind": "LLM"}
+    flat = {"input": "?", "label": "ok", "score": 1, "annotator_kind": "LLM"}
+    own = {"prompt": "?", "label": 1, "score": 1, "judge": "g"}
+    for row, label in ((annotated, None), (flat, None), (own, "label")):
+        found = inspect_input(str(write("p.jsonl", *(row | {"output": f"{n}"} for n in range(3)))))
+        assert found.mapping.columns.get("label") == label
 
 
-def test_an_input_of_people_alone_says_so(tmp_path: Path) -> None:
-    lines(tmp_path / "x/scores/1.jsonl", score("s2", "ANNOTATION"))
-    lines(tmp_path / "x/traces/1.jsonl", TRACE)
+def test_an_input_of_people_alone_says_so(write: Write) -> None:
+    write("x/scores/1.jsonl", score("s2", "ANNOTATION"))
+    path = write("x/traces/1.jsonl", TRACE).parent.parent
     with pytest.raises(InputError, match=r"no score by a model\. 1 score by a person .* --labels "):
-        open_judgments([tmp_path / "x"])
-
-
-Write = Callable[..., Path]
+        open_judgments([path])
 
 
 def folder(write: Write, *given: tuple[str, str, Any]) -> Path:

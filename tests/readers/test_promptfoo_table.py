@@ -53,8 +53,6 @@ def test_two_prompts_have_columns_of_the_same_names(tmp_path: Path) -> None:
     failed = ["Ben", "", "ERROR", "0.00", "", "429", "", "", "", "", "", "", ""]
     found = list(open_judgments([write(tmp_path / "t.csv", header, row, failed)]).scan())
     first, second, reject = found
-    assert not isinstance(first, Reject)
-    assert not isinstance(second, Reject)
     assert (first.item.question, first.verdict, first.rationale, first.judge) == (
         "Hi Ann",
         Grade(1),
@@ -63,7 +61,6 @@ def test_two_prompts_have_columns_of_the_same_names(tmp_path: Path) -> None:
     )
     assert (second.item.question, second.verdict) == ("greeting.txt\nname: Ann", Grade(0.25))
     assert second.meta == {"comment": "agreed"}
-    assert isinstance(reject, Reject)
     assert "the status ERROR: 429" in reject.reason
 
 

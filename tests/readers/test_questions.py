@@ -1,6 +1,5 @@
 """Questions for models: files of them, items, prompts, plain data."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,31 +8,15 @@ from metajudge.errors import InputError
 from metajudge.readers.questions import Question, as_questions, open_questions, read_questions
 
 
-@pytest.fixture
-def write(tmp_path):
-    def lines(*records, name="q.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(one) + "\n" for one in records))
-        return path
-
-    return lines
-
-
 def test_every_field_of_a_question_is_read(write):
     given = {"id": "q1", "question": "What is 2 + 2?", "domain": "math", "reference": "4"}
-    assert read_questions(write(given)).items == (Question(**given),)
+    assert read_questions(write("q.jsonl", given)).items == (Question(**given),)
 
 
 def test_items_are_questions_with_their_category_as_domain(write):
-    item = {
-        "id": "i",
-        "question": "?",
-        "responses": {"A": "1"},
-        "category": "Math",
-        "label": "A>B",
-        "models": {"A": "x"},
-    }
-    path = write(item, item, {"id": "j", "question": "!"})
+    item = {"id": "i", "question": "?", "responses": {"A": "1"}, "category": "Math", "label": "A>B"}
+    item["models"] = {"A": "x"}
+    path = write("q.jsonl", item, item, {"id": "j", "question": "!"})
     found = read_questions(path)
     assert [(one.id, one.domain) for one in found.items] == [("i", "Math"), ("j", None)]
     assert (found.rejects, found.from_file) == ((), True)
@@ -41,7 +24,9 @@ def test_items_are_questions_with_their_category_as_domain(write):
 
 
 def test_bad_lines_are_returned_with_their_numbers(write):
-    path = write({"id": "a", "question": "?"}, {"id": "b"}, {"id": 3, "question": "?"}, {"id": "c", "text": "?"})
+    path = write(
+        "q.jsonl", {"id": "a", "question": "?"}, {"id": "b"}, {"id": 3, "question": "?"}, {"id": "c", "text": "?"}
+    )
     found = read_questions(path)
     assert [one.id for one in found.items] == ["a"]
     assert [one.line for one in found.rejects] == [2, 3, 4]

@@ -13,12 +13,7 @@ from metajudge.readers import parse_map
 from metajudge.readers.ranking_files import read_ranking_file
 from metajudge.readers.rankings import are_slots, ranking_from_text, weight_of
 from metajudge.readers.saved_maps import save_map
-
-
-def written(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, "utf-8")
-    return path
+from tests.readers.conftest import Write
 
 
 def rankings(path):
@@ -27,21 +22,21 @@ def rankings(path):
     return [ballot.ranking for ballot in found.ballots]
 
 
-def test_a_bare_list_a_line_is_a_ballot_as_the_python_functions_take_it(tmp_path):
-    path = written(tmp_path, "bare.jsonl", '["a", "b", ["c", "d"]]\n\n["b", "a"]\n')
+def test_a_bare_list_a_line_is_a_ballot_as_the_python_functions_take_it(write):
+    path = write("bare.jsonl", '["a", "b", ["c", "d"]]\n\n["b", "a"]\n')
     assert rankings(path) == [(("a",), ("b",), ("c", "d")), (("b",), ("a",))]
 
 
-def test_lines_among_bare_lists_that_hold_no_ballot_are_left_out_with_their_reason(tmp_path):
+def test_lines_among_bare_lists_that_hold_no_ballot_are_left_out_with_their_reason(write):
     lines = ['["a", "b"]', '["b", "b"]', '{"ranking": ["a"]}', "[]", '["a"', '["a", 1]']
-    found = read_ranking_file(written(tmp_path, "bare.jsonl", "\n".join(lines)))
+    found = read_ranking_file(write("bare.jsonl", *lines))
     assert [ballot.line for ballot in found.ballots] == [1]
     reasons = [str(reject) for reject in found.rejects]
     for reason, words in zip(reasons, ["'b' twice", "is no list", "is empty", "not JSON", "contains 1"], strict=True):
         assert words in reason
 
 
-def test_jsonl_lists_groups_text_weights_and_voters(tmp_path):
+def test_jsonl_lists_groups_text_weights_and_voters(write):
     lines = [
         '{"ranking": ["b", "a"], "voter": "x", "question_id": "q1"}',
         '{"verdict": [["b", "c"], ["a"]], "judge": "y", "item": {"id": "q2"}, "weight": 0.1}',
@@ -49,7 +44,7 @@ def test_jsonl_lists_groups_text_weights_and_voters(tmp_path):
         "",
         '{"verdict": "a>>b"}',
     ]
-    found = read_ranking_file(written(tmp_path, "b.jsonl", "\n".join(lines)))
+    found = read_ranking_file(write("b.jsonl", *lines))
     assert found.format == "jsonl"
     assert found.candidates is None
     assert [ballot.ranking for ballot in found.ballots] == [
@@ -64,7 +59,7 @@ def test_jsonl_lists_groups_text_weights_and_voters(tmp_path):
     assert [ballot.line for ballot in found.ballots] == [1, 2, 3, 5]
 
 
-def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
+def test_bad_lines_are_left_out_with_reasons_not_guessed(write):
     lines = [
         '{"ranking": ["a", "b"]}',
         '{"ranking": ["a", "a"]}',
@@ -80,7 +75,7 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(tmp_path):
         '{"winner": "a"}',
         '{"ranking": "a > > b"}',
     ]
-    found = read_ranking_file(written(tmp_path, "b.jsonl", "\n".join(lines)))
+    found = read_ranking_file(write("b.jsonl", *lines))
     assert len(found.ballots) == 1
     reasons = [reject.reason for reject in found.rejects]
     assert [reject.line for reject in found.rejects] == list(range(2, 14))
@@ -99,20 +94,20 @@ def test_files_that_are_no_text(tmp_path):
         read_ranking_file(path)
 
 
-def test_csv_with_a_ranking_a_row(tmp_path):
-    path = written(tmp_path, "b.csv", "voter,weight,ranking\nx,2,b > a=c\ny,,a>b\n")
+def test_csv_with_a_ranking_a_row(write):
+    path = write("b.csv", "voter,weight,ranking\nx,2,b > a=c\ny,,a>b\n")
     assert rankings(path) == [(("b",), ("a", "c")), (("a",), ("b",))]
     assert [ballot.weight for ballot in read_ranking_file(path).ballots] == [2, 1]
 
 
-def test_csv_with_a_column_a_candidate_has_lower_ranks_first_and_empty_cells_unranked(tmp_path):
-    path = written(tmp_path, "b.csv", "judge,a,b,c\nx,2,1,10\ny,1,1,\nz,,,3\n")
+def test_csv_with_a_column_a_candidate_has_lower_ranks_first_and_empty_cells_unranked(write):
+    path = write("b.csv", "judge,a,b,c\nx,2,1,10\ny,1,1,\nz,,,3\n")
     assert rankings(path) == [(("b",), ("a",), ("c",)), (("a", "b"),), (("c",),)]
     assert read_ranking_file(path).candidates == ("a", "b", "c")
 
 
-def test_csv_with_a_place_a_row(tmp_path):
-    path = written(tmp_path, "b.csv", "voter,candidate,rank\nx,a,2\ny,a,1\nx,b,1\ny,b,1\n")
+def test_csv_with_a_place_a_row(write):
+    path = write("b.csv", "voter,candidate,rank\nx,a,2\ny,a,1\nx,b,1\ny,b,1\n")
     assert rankings(path) == [(("b",), ("a",)), (("a", "b"),)]
 
 
@@ -136,9 +131,9 @@ def test_tsv_and_gzip_and_a_byte_order_mark(tmp_path):
         ("", "is empty"),
     ],
 )
-def test_csv_that_holds_no_ballot_says_why(tmp_path, text, message):
+def test_csv_that_holds_no_ballot_says_why(write, text, message):
     with pytest.raises(InputError, match=message):
-        read_ranking_file(written(tmp_path, "b.csv", text))
+        read_ranking_file(write("b.csv", text))
 
 
 def test_weights_are_exact():
@@ -171,8 +166,8 @@ PREFLIB = """# FILE NAME: 00001-00000001.toc
 """
 
 
-def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
-    found = read_ranking_file(written(tmp_path, "x.toc", PREFLIB))
+def test_preflib_names_counts_ties_and_commas_in_names(write):
+    found = read_ranking_file(write("x.toc", PREFLIB))
     assert not found.rejects
     assert found.format == "preflib"
     assert found.candidates == ("Apple pie", "Bread, with salt", "Cake")
@@ -183,10 +178,10 @@ def test_preflib_names_counts_ties_and_commas_in_names(tmp_path):
     assert [ballot.weight for ballot in found.ballots] == [3, 2]
 
 
-def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
-    assert read_ranking_file(written(tmp_path, "x.txt", PREFLIB)).format == "preflib"
+def test_preflib_is_known_by_its_content_and_in_its_former_format(write):
+    assert read_ranking_file(write("x.txt", PREFLIB)).format == "preflib"
     former = "3\n1,Apple\n2,Bread\n3,Cake\n5,5,2\n3,1,{2,3}\n2,3\n"
-    found = read_ranking_file(written(tmp_path, "x.toi", former))
+    found = read_ranking_file(write("x.toi", former))
     assert [ballot.ranking for ballot in found.ballots] == [(("Apple",), ("Bread", "Cake")), (("Cake",),)]
 
 
@@ -203,8 +198,8 @@ def test_preflib_is_known_by_its_content_and_in_its_former_format(tmp_path):
         ("DATA TYPE: toc", "DATA TYPE: soc", "has ties, and the file is of type soc"),
     ],
 )
-def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new, message):
-    found = read_ranking_file(written(tmp_path, "x.txt", PREFLIB.replace(old, new)))
+def test_preflib_orders_that_contradict_the_file_are_rejected(write, old, new, message):
+    found = read_ranking_file(write("x.txt", PREFLIB.replace(old, new)))
     assert message in found.rejects[0].reason
 
 
@@ -218,33 +213,20 @@ def test_preflib_orders_that_contradict_the_file_are_rejected(tmp_path, old, new
         ("# ALTERNATIVE NAME 1: a\n", "contains no ballots"),
     ],
 )
-def test_preflib_that_cannot_be_read(tmp_path, text, message):
+def test_preflib_that_cannot_be_read(write, text, message):
     with pytest.raises(InputError, match=message):
-        read_ranking_file(written(tmp_path, "x.soc", text))
+        read_ranking_file(write("x.soc", text))
 
 
 def annotation(preference: float | None, one: str, two: str, number: int) -> dict[str, Any]:
-    return {
-        "instruction": f"q{number}",
-        "output_1": "x",
-        "output_2": "y",
-        "generator_1": one,
-        "generator_2": two,
-        "annotator": "judge",
-        "preference": preference,
-    }
+    row = {"instruction": f"q{number}", "output_1": "x", "output_2": "y", "annotator": "judge"}
+    return row | {"generator_1": one, "generator_2": two, "preference": preference}
 
 
-def test_verdicts_of_other_tools_rank_their_models(tmp_path: Path) -> None:
-    path = tmp_path / "annotations.json"
-    rows = [
-        annotation(1, "a", "b", 1),
-        annotation(2, "a", "b", 2),
-        annotation(1.5, "a", "c", 3),
-        annotation(None, "a", "b", 4),
-    ]
-    path.write_text(json.dumps([*rows, annotation(1, "a", "a", 5)]))
-    found = read_ranking_file(path)
+def test_verdicts_of_other_tools_rank_their_models(write: Write) -> None:
+    told = (1, "a", "b"), (2, "a", "b"), (1.5, "a", "c"), (None, "a", "b"), (1, "a", "a")
+    rows = [annotation(*one, number) for number, one in enumerate(told)]
+    found = read_ranking_file(write("annotations.json", json.dumps(rows)))
     assert found.format == "judgments"
     assert [one.ranking for one in found.ballots] == [(("a",), ("b",)), (("b",), ("a",)), (("a", "c"),)]
     assert {one.voter for one in found.ballots} == {"judge"}
@@ -258,18 +240,8 @@ def judgment(number: int, verdict: str | None = "A>B", ids: str = "AB", **models
     names = ids.split() if " " in ids else list(ids)
     item = {"id": f"q{number}", "question": f"{number}?", "responses": dict.fromkeys(names, "x")}
     why = {} if verdict else {"no_verdict": "unclear"}
-    return {
-        "id": f"j{number}",
-        "item": item | ({"models": models} if models else {}),
-        "judge": "g",
-        "verdict": verdict,
-    } | why
-
-
-def in_lines(tmp_path: Path, *rows: dict[str, Any]) -> Path:
-    path = tmp_path / "j.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    named = item | ({"models": models} if models else {})
+    return {"id": f"j{number}", "item": named, "judge": "g", "verdict": verdict, **why}
 
 
 def test_a_kept_table_ranks_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,51 +263,41 @@ def test_a_mapping_may_be_given(tmp_path: Path) -> None:
     assert [one.ranking for one in found.ballots] == [(("claude",), ("gpt",))]
 
 
-def test_our_own_judgments_rank_their_models_and_never_the_places_of_their_responses(tmp_path: Path) -> None:
-    found = read_ranking_file(in_lines(tmp_path, judgment(1, A="gpt", B="claude"), judgment(2, A="claude", B="gpt")))
+def test_our_own_judgments_rank_their_models_and_never_the_places_of_their_responses(write: Write) -> None:
+    found = read_ranking_file(write("j.jsonl", judgment(1, A="gpt", B="claude"), judgment(2, A="claude", B="gpt")))
     assert found.format == "judgments"
     assert [one.ranking for one in found.ballots] == [(("gpt",), ("claude",)), (("claude",), ("gpt",))]
     with pytest.raises(InputError, match="2 judgments do not name the models"):
-        read_ranking_file(in_lines(tmp_path, judgment(1), judgment(2)))
+        read_ranking_file(write("j.jsonl", judgment(1), judgment(2)))
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
-        "A B",
-        "a b",
-        "1 2",
-        "A0 A1",
-        "left right",
-        "response_a response_b",
-        "output_1 output_2",
-        "Model-A Model-B",
-        "m M",
-    ],
-)
-def test_places_are_no_candidates(tmp_path: Path, ids: str) -> None:
+PLACES = "A B,a b,1 2,A0 A1,left right,response_a response_b,output_1 output_2,Model-A Model-B,m M"
+
+
+@pytest.mark.parametrize("ids", PLACES.split(","))
+def test_places_are_no_candidates(write: Write, ids: str) -> None:
     first, second = ids.split()
     rows = [judgment(number, f"{first}>{second}", ids) for number in (1, 2)]
     with pytest.raises(InputError, match="do not name the models"):
-        read_ranking_file(in_lines(tmp_path, *rows))
+        read_ranking_file(write("j.jsonl", *rows))
 
 
-def test_ids_that_recur_as_candidates_are_ranked(tmp_path: Path) -> None:
+def test_ids_that_recur_as_candidates_are_ranked(write: Write) -> None:
     rows = [judgment(number, "gpt-4o>claude-3", "gpt-4o claude-3") for number in (1, 2)]
-    assert [one.ranking for one in read_ranking_file(in_lines(tmp_path, *rows)).ballots] == [
+    assert [one.ranking for one in read_ranking_file(write("j.jsonl", *rows)).ballots] == [
         (("gpt-4o",), ("claude-3",))
     ] * 2
     assert are_slots(("o1", "r1"))
     assert not are_slots(("o1", "claude-3"))
 
 
-def test_ids_that_stand_in_one_item_each_are_no_candidates(tmp_path: Path) -> None:
+def test_ids_that_stand_in_one_item_each_are_no_candidates(write: Write) -> None:
     rows = [judgment(number, f"x-{number}a>x-{number}b", f"x-{number}a x-{number}b") for number in (1, 2)]
     with pytest.raises(InputError, match="do not name the models"):
-        read_ranking_file(in_lines(tmp_path, *rows))
+        read_ranking_file(write("j.jsonl", *rows))
 
 
-def test_of_a_mix_those_without_models_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_of_a_mix_those_without_models_are_left_out_and_counted(write: Write) -> None:
     rows = [
         judgment(1, A="gpt", B="claude"),
         judgment(2),
@@ -343,7 +305,7 @@ def test_of_a_mix_those_without_models_are_left_out_and_counted(tmp_path: Path) 
         judgment(4, None, A="gpt", B="claude"),
         judgment(5, A="gpt"),
     ]
-    found = read_ranking_file(in_lines(tmp_path, *rows))
+    found = read_ranking_file(write("j.jsonl", *rows))
     assert len(found.ballots) == 1
     assert [reject.line for reject in found.rejects] == [2, 3, 4, 5]
     assert ["item.models" in reject.reason for reject in found.rejects] == [True, True, False, True]

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from metajudge.errors import InputError
 from metajudge.readers.reasons import as_judgment, reason_of
 from metajudge.types import Judgment
 from tests.doubles.judgments import judgment
+from tests.readers.conftest import Record
 
 
 def test_what_is_none_is_named_by_its_place():
@@ -59,9 +59,7 @@ def item(**changes: Any) -> dict[str, Any]:
         ({"item": item(extra=1)}, "unknown field 'item.extra'"),
     ],
 )
-def test_a_reason_speaks_of_the_users_fields(
-    record: Callable[..., dict[str, Any]], changes: dict[str, Any], expected: str
-) -> None:
+def test_a_reason_speaks_of_the_users_fields(record: Record, changes: dict[str, Any], expected: str) -> None:
     found = reason(record(**changes))
     assert expected in found
     assert "\n" not in found
@@ -70,7 +68,7 @@ def test_a_reason_speaks_of_the_users_fields(
 
 
 @pytest.mark.parametrize("field", ["id", "item", "judge", "verdict"])
-def test_a_missing_field_is_named(record: Callable[..., dict[str, Any]], field: str) -> None:
+def test_a_missing_field_is_named(record: Record, field: str) -> None:
     data = record()
     del data[field]
     assert reason(data).startswith(f"missing field '{field}'")

@@ -4,17 +4,13 @@ import os
 import sys
 import threading
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from metajudge.errors import InputError
 from metajudge.readers import Reject, open_judgments
-
-Write = Callable[..., Path]
-Record = Callable[..., dict[str, Any]]
+from tests.readers.conftest import Record, Write
 
 
 def test_a_source_can_be_read_again_and_counts_once(write: Write, record: Record) -> None:
@@ -140,7 +136,7 @@ def test_a_pass_that_stopped_early_writes_the_rejects_it_counted(write: Write, r
 def test_more_rejects_than_are_held_are_read_again(
     write: Write, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metajudge.readers.pass_counts.KEPT_REJECTS", 100)
+    monkeypatch.setattr("metajudge.readers.passes.KEPT_REJECTS", 100)
     source = open_judgments([write("x", record("j1"), *["bad"] * 9)])
     list(source)
     assert source.write_rejects(tmp_path / "r.jsonl") == 9

@@ -110,7 +110,6 @@ def test_bad_rows_are_reported_with_line_and_reason_and_the_rest_is_read(tmp_pat
 
 def test_a_cell_longer_than_the_csv_modules_own_limit_is_read(tmp_path: Path) -> None:
     (row,) = table(tmp_path / "x.csv", "a,b\n1," + "y" * 300_000).rows()
-    assert isinstance(row, Line)
     assert len(row.data["b"]) == 300_000
 
 
@@ -195,7 +194,6 @@ def test_a_list_that_ends_early_gives_what_it_has_and_says_so(tmp_path: Path, te
     path = tmp_path / "x.json"
     path.write_text(text)
     *_, last = elements(path)
-    assert isinstance(last, Reject)
     assert reason in last.reason
 
 
