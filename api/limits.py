@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 
 from .keys import Caller
 
@@ -111,14 +111,14 @@ class Visitors:
                 [secrets.token_bytes(32)],
             )
             query = "SELECT value FROM service_secrets WHERE name = 'sessions'"
-            return bytes(only_row(connection, query)[0])
+            return bytes(connection.row(query)[0])
 
         return await self._store.change_again(take)
 
     async def is_ended(self, mark: str) -> bool:
         """Whether a session was ended, by its :attr:`~.pages.sessions.Session.mark`."""
         query = "SELECT 1 FROM service_ended_sessions WHERE mark = $1"
-        return bool(await self._store.read(lambda connection: connection.execute(query, [mark]).fetchall()))
+        return bool(await self._store.read(lambda connection: connection.rows(query, [mark])))
 
     async def end(self, mark: str, expires_at: float) -> None:
         """Ends a session for every copy of its cookie, until it would have expired."""
@@ -139,11 +139,11 @@ class Visitors:
 
         def count(connection: Connection) -> int:
             connection.execute("DELETE FROM service_logins WHERE minute < $1", [minute])
-            ((attempts,),) = connection.execute(
+            (attempts,) = connection.row(
                 "INSERT INTO service_logins (address, minute, attempts) VALUES ($1, $2, 1) "
                 "ON CONFLICT (address, minute) DO UPDATE SET attempts = service_logins.attempts + 1 RETURNING attempts",
                 [address, minute],
-            ).fetchall()
+            )
             return int(attempts)
 
         return 0.0 if await self._store.change(count) <= LOGINS_PER_MINUTE else 60 - now % 60

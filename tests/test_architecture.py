@@ -20,7 +20,6 @@ LAYERS = [
     "rubric providers evidence client voting",
     "prompts settings decision calibration readers",
     "agents reviews report runs outcomes.model",
-    "outcomes.ruling",
     "judging store",
     "strategies clashes cases peers exports audit webhooks",
     "panels feedback report.audit monitor outcomes systems",

@@ -21,7 +21,7 @@ from metajudge.readers.reasons import reason_of
 from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
-from metajudge.reviews.queue import ReviewFilter, every_review
+from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
 from metajudge.store import Store
 from metajudge.types import AnyVerdict, Ranking, digest
@@ -169,7 +169,7 @@ def _drawn(key: str, share: float) -> bool:
 
 async def clashes_in(store: Store) -> list[ReviewState]:
     """All reviews of clashes in a store."""
-    reviews = every_review(store.reviews, ReviewFilter(judge=PANEL), now=time.time())
+    reviews = store.reviews.every(ReviewFilter(judge=PANEL), now=time.time())
     return [state async for state in reviews if is_clash(state.review)]
 
 

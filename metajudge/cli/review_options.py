@@ -11,7 +11,7 @@ from metajudge.feedback.changes import Proposal
 from metajudge.feedback.loop import FeedbackLoop
 from metajudge.reviewables.deciding import reviewable_of, view_of
 from metajudge.reviewables.sheet import Sheet
-from metajudge.reviews.queue import ReviewFilter, every_review
+from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.reviews.seen import Onlooker
 from metajudge.store import Store
@@ -90,7 +90,7 @@ def is_free(state: ReviewState, reviewer: str) -> bool:
 
 async def all_states(opened: Store, wanted: ReviewFilter) -> list[ReviewState]:
     """All reviews that match, in the order of the queue."""
-    return [state async for state in every_review(opened.reviews, wanted, now=time.time())]
+    return [state async for state in opened.reviews.every(wanted, now=time.time())]
 
 
 async def look_for_patterns(opened: Store, states: Sequence[ReviewState]) -> list[Proposal]:

@@ -16,7 +16,7 @@ from metajudge.evidence.units import QUESTION
 from metajudge.exports import verdicts
 from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.words import Words, words_of
-from metajudge.exports.workspace import MEMORY, SETTINGS, confine, only, quoted
+from metajudge.exports.workspace import MEMORY, SETTINGS, Work, confine, only, quoted
 from metajudge.installation import __version__
 
 LONGER_LIMIT: Final = 0.02
@@ -210,7 +210,7 @@ def _check_card(place: Path, files: Mapping[str, Sequence[Path]], report: CheckR
             fault(f"the header's pattern {pattern} does not match the files of {part}")
 
 
-def _load(work: duckdb.DuckDBPyConnection, files: Mapping[str, Sequence[Path]], report: CheckReport) -> bool:
+def _load(work: Work, files: Mapping[str, Sequence[Path]], report: CheckReport) -> bool:
     """Fills ``rows`` with normal forms; False where the columns are not those of preference data."""
     work.execute("""
         CREATE TABLE rows (part VARCHAR, file VARCHAR, place BIGINT, p UBIGINT, c UBIGINT, r UBIGINT, label BOOLEAN,
@@ -238,9 +238,7 @@ def _load(work: duckdb.DuckDBPyConnection, files: Mapping[str, Sequence[Path]], 
     return fine
 
 
-def _load_file(
-    work: duckdb.DuckDBPyConnection, path: Path, part: str, name: str, schemas: dict[str, str]
-) -> str | None:
+def _load_file(work: Work, path: Path, part: str, name: str, schemas: dict[str, str]) -> str | None:
     """Adds a file's rows; returns what is wrong with its columns."""
     source = f"read_parquet({quoted(path.resolve())})"
     if path.suffix != ".parquet":
@@ -303,7 +301,7 @@ _ROWS: Final = (
 """Faults of rows, alone and against each other: kind, condition and words."""
 
 
-def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> None:
+def _check_rows(work: Work, report: CheckReport) -> None:
     """Names the rows that have a fault of :data:`_ROWS`."""
     for kind, which, what in _ROWS:
         rows = work.execute(
@@ -315,7 +313,7 @@ def _check_rows(work: duckdb.DuckDBPyConnection, report: CheckReport) -> None:
             report.add(kind, f"{rows[0][2]} {what} ({shown})")
 
 
-def _check_near_leaks(work: duckdb.DuckDBPyConnection, report: CheckReport, near_threshold: float) -> None:
+def _check_near_leaks(work: Work, report: CheckReport, near_threshold: float) -> None:
     if len(report.rows) < 2 or near_threshold >= 1:
         return
     places: list[tuple[str, str, int]] = []
@@ -337,11 +335,11 @@ def _check_near_leaks(work: duckdb.DuckDBPyConnection, report: CheckReport, near
         report.add("near_leak", f"{len(leaking)} questions are near duplicates of one in another split ({shown})")
 
 
-def _check_balance(work: duckdb.DuckDBPyConnection, report: CheckReport, claimed: bool) -> None:
+def _check_balance(work: Work, report: CheckReport, claimed: bool) -> None:
     longer, differ = only(
         work,
         """SELECT avg((chosen_length > rejected_length)::INTEGER), count(*) FROM rows
-        WHERE chosen_length <> rejected_length""",
+            WHERE chosen_length <> rejected_length""",
     )
     if longer is None:
         return

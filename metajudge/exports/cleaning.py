@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import duckdb
 import numpy as np
 
 from metajudge.exports.contamination import Benchmarks
@@ -12,7 +11,7 @@ from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.request import ExportRequest, Kind
 from metajudge.exports.splitting import unit_key
 from metajudge.exports.words import AT_ONCE, Words, words_of
-from metajudge.exports.workspace import FunnelStep, ahead, fill, only, quoted, ranges
+from metajudge.exports.workspace import FunnelStep, Work, ahead, fill, only, quoted, ranges
 from metajudge.stats.arrays import Indices
 
 PATTERNS: Final = {
@@ -35,7 +34,7 @@ BEST_FIRST = "probability DESC NULLS LAST, margin DESC NULLS LAST, votes DESC, e
 """Which of several duplicates stays."""
 
 
-def measure(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> list[FunnelStep]:
+def measure(work: Work, request: ExportRequest) -> list[FunnelStep]:
     """Fills ``measures``: lengths in characters, digests of normalised texts, and what is wrong with each text."""
     sides = ("chosen", "rejected")
     if request.kind is Kind.RESPONSES:
@@ -103,7 +102,7 @@ def _finishes(kind: Kind, entries: str) -> str:
         LEFT JOIN judgments r ON r.judgment_no = rejected_ref::BIGINT"""
 
 
-def clean(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: Benchmarks) -> list[FunnelStep]:
+def clean(work: Work, request: ExportRequest, benchmarks: Benchmarks) -> list[FunnelStep]:
     """Drops from ``measures`` what must not be in a dataset."""
     steps = [drop_bad_texts(work, request), drop_exact_duplicates(work)]
     near = request.dedupe and request.near_threshold < 1
@@ -125,13 +124,18 @@ def clean(work: duckdb.DuckDBPyConnection, request: ExportRequest, benchmarks: B
         for _ in chunks():
             pass
     if benchmarks.names:
-        query = "SELECT * FROM given SEMI JOIN measures USING (entry_id)"
-        fill(work, "lost", ("entry_id", "why"), [[(name, "contaminated") for name in contaminated]], query)
+        fill(
+            work,
+            "lost",
+            ("entry_id", "why"),
+            [[(name, "contaminated") for name in contaminated]],
+            "SELECT * FROM given SEMI JOIN measures USING (entry_id)",
+        )
         steps.append(_drop(work, "decontamination"))
     return steps
 
 
-def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+def drop_bad_texts(work: Work, request: ExportRequest) -> FunnelStep:
     """Drops entries with an empty, equal or truncated text, or equal up to ``max_length``, and flagged ones."""
     flagged = "len(flags) > 0" if request.personal_data == "drop" else "false"
     work.execute(f"""
@@ -143,7 +147,7 @@ def drop_bad_texts(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> F
     return _drop(work, "texts")
 
 
-def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> FunnelStep:
+def drop_exact_duplicates(work: Work) -> FunnelStep:
     """Keeps the best of entries with the same normalised texts; of contradicting ones none."""
     work.execute(f"""
         CREATE OR REPLACE TABLE lost AS
@@ -162,7 +166,7 @@ def drop_exact_duplicates(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     return _drop(work, "duplicates")
 
 
-def drop_near_duplicates(work: duckdb.DuckDBPyConnection, names: Sequence[str], groups: Indices) -> FunnelStep:
+def drop_near_duplicates(work: Work, names: Sequence[str], groups: Indices) -> FunnelStep:
     """Keeps the best of entries whose question, chosen and rejected text are all near duplicates of each other's.
 
     Args:
@@ -179,7 +183,7 @@ def drop_near_duplicates(work: duckdb.DuckDBPyConnection, names: Sequence[str], 
     return _drop(work, "near duplicates")
 
 
-def _words(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[tuple[list[str], Words]]:
+def _words(work: Work, request: ExportRequest) -> Iterator[tuple[list[str], Words]]:
     """Entry ids of what is left, in a fixed order, and the words of question, chosen and rejected text of each."""
     lengths = """
         SELECT item_no AS place, sum(chosen_length + coalesce(rejected_length, 0))::BIGINT AS size FROM measures
@@ -193,7 +197,7 @@ def _words(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Iterator[
         yield [row[0] for row in rows], words_of([text for row in rows for text in row[1:]])
 
 
-def _drop(work: duckdb.DuckDBPyConnection, name: str) -> FunnelStep:
+def _drop(work: Work, name: str) -> FunnelStep:
     """Takes what is in ``lost`` out of ``measures``."""
     (before,) = only(work, "SELECT count(*) FROM measures")
     dropped = dict(work.execute("SELECT why, count(*) FROM lost GROUP BY 1 ORDER BY 1").fetchall())

@@ -7,11 +7,10 @@ for. :func:`kept_by` and :func:`why_not` are the only place where this order is 
 from itertools import groupby
 from typing import Any, Final
 
-import duckdb
 import orjson
 
 from metajudge.exports.verdicts import verdict_text
-from metajudge.exports.workspace import fill
+from metajudge.exports.workspace import Work, fill
 from metajudge.reviews.agreement import Settlement, settlement_of
 from metajudge.reviews.review import HumanDecision
 from metajudge.store.sql import Connection
@@ -52,7 +51,7 @@ def why_not(by_rule: str) -> str:
         END"""
 
 
-def take_people(work: duckdb.DuckDBPyConnection, connection: Connection | None) -> None:
+def take_people(work: Work, connection: Connection | None) -> None:
     """Fills ``people``, what people decided by the digest of a judgment's content, from a store's reviews, if any.
 
     A review counts once as many people decided it as were to, with each one's newest decision. Of several decided

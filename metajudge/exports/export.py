@@ -1,24 +1,27 @@
-"""From vetted judgments to a folder of preference data."""
+"""From vetted judgments to a folder of preference data, with a card: what the rows are, what was dropped and why."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import yaml
 
 from metajudge.errors import InputError
 from metajudge.evidence.units import QUESTION
 from metajudge.exports import cleaning, formats, selecting, splitting, verdicts
-from metajudge.exports.card import card
 from metajudge.exports.checking import CARD, STATS, describe, pretty, write_manifest
 from metajudge.exports.contamination import Benchmarks
+from metajudge.exports.formats import Column, columns_of
 from metajudge.exports.intake import Vetted, take_in
 from metajudge.exports.judgment_pairs import pair_judgments
-from metajudge.exports.request import ExportRequest, Kind, Rule
+from metajudge.exports.request import ExportRequest, Format, Kind, Pairing, Reconcile, Rule
 from metajudge.exports.responses import pair_responses
-from metajudge.exports.workspace import MEMORY, FunnelStep, Noted, Workspace, named_rows, only
+from metajudge.exports.workspace import MEMORY, FunnelStep, Noted, Work, Workspace, named_rows, only
 from metajudge.installation import __version__
 from metajudge.readers import FieldMap, JudgmentSource, open_judgments
 from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
@@ -27,6 +30,104 @@ from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
 if TYPE_CHECKING:
     from metajudge.calibration.calibration import Calibration
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_RULES = {
+    Reconcile.UNANIMOUS: "**unanimous**: every kept verdict on the two responses, in either order and by every judge, "
+    "names the same one; a tie among them is a conflict.",
+    Reconcile.MAJORITY: "**majority**: a judge counts once, by the sum of its verdicts' signs; more than half of the "
+    "judges name the response, those that come out even counted among all.",
+}
+_PAIRINGS = {
+    Pairing.BEST_WORST: "one pair a prompt, the best kept judgment over the worst discarded one",
+    Pairing.ALL: "every kept judgment over every discarded one",
+    Pairing.ONE_PER_JUDGE: "one pair a prompt and judge, the judge's best kept judgment over the worst discarded one",
+}
+
+
+def card(request: ExportRequest, stats: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """The whole of ``README.md``.
+
+    Args:
+        stats: as in ``stats.json``.
+        files: data file -> its ``bytes``, ``rows`` and ``sha256``.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - Markdown, not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: "" if value is None else value,
+    )
+    environment.filters |= {
+        "n": "{:,}".format,
+        "g": "{:g}".format,
+        "figure": lambda value: "-" if value is None else f"{value:,.4g}",
+        "cell": lambda text: (text or "").replace("|", "\\|").replace("\n", " "),
+        "words": lambda name: name.replace("_", " "),
+    }
+    title = f"Preferences between {request.kind}, from vetted verdicts"
+    splits = defaultdict(lambda: {"rows": 0, "clusters": 0}, stats["splits"])
+    template = (resources.files("metajudge.exports") / "card.md.j2").read_text("utf-8")
+    return environment.from_string(template).render(
+        header=_header(request, title, stats, files),
+        title=title,
+        request=request,
+        stats={"unit": None, **stats, "splits": splits},
+        columns=columns_of(request),
+        rules=_RULES,
+        pairings=_PAIRINGS,
+    )
+
+
+def _header(
+    request: ExportRequest, title: str, stats: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
+) -> str:
+    rows = sum(part["rows"] for part in stats["splits"].values())
+    own = {part: [file for name, file in files.items() if name.startswith(f"data/{part}-")] for part in request.parts}
+    ending = "jsonl" if request.format is Format.JSONL else "parquet"
+    data = {
+        "pretty_name": title,
+        "license": "other",
+        "license_name": "see-sources",
+        "task_categories": ["text-generation"],
+        "tags": ["preference", "kto" if request.format is Format.KTO else "dpo", "trl", "metajudge"],
+        "size_categories": [next((name for size, name in _SIZES if rows < size), "1M<n<10M")],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [{"split": part, "path": f"data/{part}-*.{ending}"} for part in request.parts],
+            }
+        ],
+        "dataset_info": {
+            "description": f"Content digest: {digest({name: file['sha256'] for name, file in files.items()})}",
+            "features": [_feature(column) for column in columns_of(request)],
+            # ``datasets`` finds an earlier export in its cache by the folder's name and by these figures.
+            "splits": [
+                {
+                    "name": part,
+                    "num_bytes": sum(one["bytes"] for one in data),
+                    "num_examples": sum(one["rows"] for one in data),
+                }
+                for part, data in own.items()
+            ],
+        },
+    }
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=1_000)
+
+
+def _feature(column: Column) -> dict[str, Any]:
+    match column.kind:
+        case "strings":
+            return {"name": column.name, "list": "string"}
+        case "messages":
+            fields = [{"name": "role", "dtype": "string"}, {"name": "content", "dtype": "string"}]
+            return {"name": column.name, "list": fields}
+    return {"name": column.name, "dtype": column.kind}
+
 
 _LENGTHS = """
     SELECT count(*) AS pairs, avg(chosen_length) AS chosen_mean, avg(rejected_length) AS rejected_mean,
@@ -48,13 +149,13 @@ _VETTING = """
     FROM selected GROUP BY ALL ORDER BY count(*) DESC, panel_digest LIMIT 50"""
 
 
-def lengths(work: duckdb.DuckDBPyConnection) -> dict[str, float | int | None]:
+def lengths(work: Work) -> dict[str, float | int | None]:
     """Lengths in characters; ``chosen_longer`` is a share of the pairs that differ in length."""
     (row,) = named_rows(work, _LENGTHS)
     return {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
 
 
-def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str, Any]:
+def figures(work: Work, request: ExportRequest) -> dict[str, Any]:
     """Rows by split, judge, category, flag and what kept them; judgments by kind of verdict and by panel."""
     parts = work.execute("SELECT part, count(*), count(DISTINCT cluster) FROM ordered GROUP BY 1 ORDER BY 1").fetchall()
     kinds = work.execute("""
@@ -73,7 +174,7 @@ def figures(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str
     }
 
 
-Watcher = Callable[[str, int, int, duckdb.DuckDBPyConnection], None]
+Watcher = Callable[[str, int, int, Work], None]
 """Told the stage that begins, its number, how many there are, and the connection whose progress can be asked."""
 
 
@@ -222,7 +323,7 @@ def export_vetted(
     return result
 
 
-def _read(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest) -> Noted:
+def _read(work: Work, given: Vetted, request: ExportRequest) -> Noted:
     read = take_in(work, given, request)
     dropped = {"filtered_out": read["filtered_out"], "item_with_two_contents": read["conflicting_judgments"]}
     (after,) = only(work, "SELECT count(*) FROM assessments")
@@ -230,7 +331,7 @@ def _read(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest
     return [step] if any(dropped.values()) else [], {"read": read}
 
 
-def _select(work: duckdb.DuckDBPyConnection, request: ExportRequest, calibration: "Calibration | None") -> Noted:
+def _select(work: Work, request: ExportRequest, calibration: "Calibration | None") -> Noted:
     promises = selecting.select(work, request, calibration)
     before, after = only(work, "SELECT count(*), count(*) FILTER (kept) FROM selected")
     step = FunnelStep("selection", "judgments", before, after, selecting.reasons(work))
@@ -238,14 +339,14 @@ def _select(work: duckdb.DuckDBPyConnection, request: ExportRequest, calibration
     return [step], {"guarantees": sentences, "promises": promises, "decisions": selecting.decided(work, request)}
 
 
-def _pair(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Noted:
+def _pair(work: Work, request: ExportRequest) -> Noted:
     if request.kind is Kind.RESPONSES:
         steps, graded = pair_responses(work, request)
         return steps, {"from_grades": graded}
     return pair_judgments(work, request), {"from_grades": False}
 
 
-def _split(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Noted:
+def _split(work: Work, request: ExportRequest) -> Noted:
     if not only(work, "SELECT count(*) FROM measures")[0]:
         return [], {"rows": {}}
     splitting.split_by_cluster(work, request)

@@ -129,6 +129,3 @@ def _summary(result: ExportResult) -> dict[str, Any]:
         "conflicting_items": read["conflicting_items"],
         "conflicting_item_ids": [one[:80] for one in read["conflicting_item_ids"][:5]],
     }
-
-
-__all__ = ["ARCHIVE", "COMMAND", "MEMORY", "Order", "ProcessResult", "main"]

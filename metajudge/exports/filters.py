@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 
-import duckdb
 from pydantic import BeforeValidator, Field, model_validator
 
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.exports.workspace import Work
 from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Frozen
@@ -112,7 +112,7 @@ def resolved(filters: Filters, execute: Callable[[str], Any], sources: Mapping[s
     return filters.model_copy(update={"panels": tuple(panels)})
 
 
-def drop_unwanted(work: duckdb.DuckDBPyConnection, filters: Filters) -> None:
+def drop_unwanted(work: Work, filters: Filters) -> None:
     """Takes out of ``assessments`` those of other judges, by other panels, or with another policy decision."""
     for column, values in (
         ("judge", filters.judges),

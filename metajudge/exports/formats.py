@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import duckdb
-
 from metajudge.exports.request import ExportRequest, Format, Kind
-from metajudge.exports.workspace import PIECE, only, quoted, ranges
+from metajudge.exports.workspace import PIECE, Work, only, quoted, ranges
 
 ROW_GROUP: Final = 10_000
 LONG: Final = 2 * PIECE
@@ -73,13 +71,12 @@ def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
     if kind is Kind.JUDGMENTS:
         start = f"[{_MESSAGE.format(role='system', content='system')}, {user}]"
     answer = {side: f"[{_MESSAGE.format(role='assistant', content=side)}]" for side in ("chosen", "rejected")}
+    prompt = Column("prompt", _SYSTEM, "string", "what was asked")
+    pair = {"prompt": "what was asked", "chosen": "the preferred answer", "rejected": "the other one"}
     match layout:
         case Format.TRL_CONVERSATIONAL:
-            return (
-                Column("prompt", f"{start}::{_MESSAGES}", "messages", "what was asked"),
-                Column("chosen", f"{answer['chosen']}::{_MESSAGES}", "messages", "the preferred answer"),
-                Column("rejected", f"{answer['rejected']}::{_MESSAGES}", "messages", "the other one"),
-            )
+            texts = {"prompt": start, **answer}
+            return tuple(Column(name, f"{texts[name]}::{_MESSAGES}", "messages", said) for name, said in pair.items())
         case Format.ULTRAFEEDBACK:
             better, worse = (f"list_concat({start}, {answer[side]})::{_MESSAGES}" for side in ("chosen", "rejected"))
             if kind is Kind.RESPONSES:
@@ -87,7 +84,7 @@ def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
             else:
                 scores = ("coalesce(probability, score)", "coalesce(rejected_probability, rejected_score)")
             return (
-                Column("prompt", _SYSTEM, "string", "what was asked"),
+                prompt,
                 Column("prompt_id", f"sha256({_SYSTEM})", "string", "SHA-256 of the prompt"),
                 Column("chosen", better, "messages", "the conversation with the preferred answer"),
                 Column("rejected", worse, "messages", "the conversation with the other one"),
@@ -96,19 +93,12 @@ def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
                 Column("score_rejected", scores[1], "float64", "see below"),
             )
         case Format.KTO:
-            return (
-                Column("prompt", _SYSTEM, "string", "what was asked"),
-                Column("completion", "chosen", "string", "an answer"),
-                Column("label", "label", "bool", "whether it is desired"),
-            )
-    return (
-        Column("prompt", _SYSTEM, "string", "what was asked"),
-        Column("chosen", "chosen", "string", "the preferred answer"),
-        Column("rejected", "rejected", "string", "the other one"),
-    )
+            completion = Column("completion", "chosen", "string", "an answer")
+            return (prompt, completion, Column("label", "label", "bool", "whether it is desired"))
+    return (prompt, *(Column(side, side, "string", pair[side]) for side in answer))
 
 
-def order_rows(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
+def order_rows(work: Work) -> dict[str, int]:
     """Fills ``ordered``: each row's place in its split, in the order of the input.
 
     Returns:
@@ -119,13 +109,10 @@ def order_rows(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
         SELECT entry_id, item_no, part, cluster, flags, chosen_length, rejected_length,
             row_number() OVER (PARTITION BY part ORDER BY item_no, entry_id) - 1 AS position
         FROM placed""")
-    rows = work.execute("SELECT part, count(*) FROM ordered GROUP BY 1").fetchall()
-    return dict(rows)
+    return dict(work.execute("SELECT part, count(*) FROM ordered GROUP BY 1").fetchall())
 
 
-def write_shards(
-    work: duckdb.DuckDBPyConnection, request: ExportRequest, folder: Path, rows: dict[str, int]
-) -> dict[str, int]:
+def write_shards(work: Work, request: ExportRequest, folder: Path, rows: dict[str, int]) -> dict[str, int]:
     """Writes all files; one that an earlier run finished is taken as it is.
 
     Returns:
@@ -146,7 +133,7 @@ def write_shards(
     return files
 
 
-def _write(work: duckdb.DuckDBPyConnection, request: ExportRequest, target: Path, which: str) -> None:
+def _write(work: Work, request: ExportRequest, target: Path, which: str) -> None:
     part = target.with_name(f"{target.name}.part")
     pieces = _pieces(work, which)
     files = [target.with_name(f"{target.name}.{number}.part") for number in range(len(pieces))]
@@ -164,7 +151,7 @@ def _write(work: duckdb.DuckDBPyConnection, request: ExportRequest, target: Path
     part.rename(target)
 
 
-def _pieces(work: duckdb.DuckDBPyConnection, which: str) -> list[tuple[int, int]]:
+def _pieces(work: Work, which: str) -> list[tuple[int, int]]:
     """First and last position of what is written at once: all rows, unless a vector of them is long."""
     lengths = f"""
         SELECT position AS place, size + coalesce(chosen_length, 0) + coalesce(rejected_length, 0) AS size
@@ -175,7 +162,7 @@ def _pieces(work: duckdb.DuckDBPyConnection, which: str) -> list[tuple[int, int]
     return pieces if longest > LONG else [(pieces[0][0], pieces[-1][1])]
 
 
-def _rows(work: duckdb.DuckDBPyConnection, request: ExportRequest, which: str) -> str:
+def _rows(work: Work, request: ExportRequest, which: str) -> str:
     """A query for the rows of the files, in order."""
     first, last = only(work, f"SELECT min(item_no), max(item_no) FROM ordered WHERE {which}")
     source = f"""(SELECT e.*, o.position, o.cluster, o.flags, o.chosen_length, o.rejected_length
@@ -185,18 +172,12 @@ def _rows(work: duckdb.DuckDBPyConnection, request: ExportRequest, which: str) -
         WHERE i.item_no BETWEEN {first} AND {last}) ORDER BY position"""
 
 
-def _copy(work: duckdb.DuckDBPyConnection, request: ExportRequest, rows: str, file: Path, row_group: int) -> None:
-    options = (
-        "FORMAT json"
-        if request.format is Format.JSONL
-        else f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
-    )
-    work.execute(f"COPY ({rows}) TO {quoted(file)} ({options})")
+def _copy(work: Work, request: ExportRequest, rows: str, file: Path, row_group: int) -> None:
+    options = "json" if request.format is Format.JSONL else f"parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}"
+    work.execute(f"COPY ({rows}) TO {quoted(file)} (FORMAT {options})")
 
 
-def _join(
-    work: duckdb.DuckDBPyConnection, request: ExportRequest, files: Sequence[Path], target: Path, row_group: int
-) -> None:
+def _join(work: Work, request: ExportRequest, files: Sequence[Path], target: Path, row_group: int) -> None:
     """One file of the rows of several, in their order."""
     if request.format is not Format.JSONL:
         listed = ", ".join(map(quoted, files))

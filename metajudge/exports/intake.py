@@ -6,18 +6,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import orjson
 
 from metajudge.errors import InputError
 from metajudge.exports.assessment_lines import read_assessments
-from metajudge.exports.columns import ITEMS, PROMISED, TOLD, Table, assessments_of, judgments_of
 from metajudge.exports.decisions import take_people
 from metajudge.exports.filters import Filters, drop_unwanted, nothing_matches, resolved
 from metajudge.exports.request import ExportRequest, Kind, Rule
-from metajudge.exports.store_intake import copy_from_store
+from metajudge.exports.store_intake import ITEMS, PROMISED, TOLD, Table, assessments_of, copy_from_store, judgments_of
 from metajudge.exports.verdicts import verdict_text
-from metajudge.exports.workspace import only
+from metajudge.exports.workspace import Work, only
 from metajudge.readers import JudgmentSource
 from metajudge.readers.lines import Reject
 from metajudge.readers.people import PeopleCount
@@ -69,7 +67,7 @@ class Vetted:
     store_name: str | None = None
 
 
-def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest) -> dict[str, Any]:
+def take_in(work: Work, given: Vetted, request: ExportRequest) -> dict[str, Any]:
     """Fills the tables ``assessments``, ``judgments``, ``items`` and ``people``.
 
     Returns:
@@ -92,7 +90,7 @@ def take_in(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportReque
     return {**dict.fromkeys(_COUNTS, 0), "conflicting_item_ids": [], **counts, **_checked(work)}
 
 
-def take_peoples_labels(work: duckdb.DuckDBPyConnection) -> None:
+def take_peoples_labels(work: Work) -> None:
     """Sets ``label`` of items without one to what the people of all its records say together."""
     rows = work.execute("""
         SELECT i.item_no, j.people FROM judgments j JOIN items i USING (item_id)
@@ -104,7 +102,7 @@ def take_peoples_labels(work: duckdb.DuckDBPyConnection) -> None:
         work.execute("UPDATE items SET label = $2 WHERE item_no = $1", [number, verdict_text(settled(labels))])
 
 
-def _from_records(work: duckdb.DuckDBPyConnection, given: Vetted, request: ExportRequest) -> dict[str, Any]:
+def _from_records(work: Work, given: Vetted, request: ExportRequest) -> dict[str, Any]:
     filters = {"run": request.filters.runs, "since": request.filters.since, "until": request.filters.until}
     named = [name for name, value in filters.items() if value]
     if named:
@@ -150,7 +148,7 @@ def _from_records(work: duckdb.DuckDBPyConnection, given: Vetted, request: Expor
     }
 
 
-def _filter_records(work: duckdb.DuckDBPyConnection, filters: Filters) -> tuple[int, int]:
+def _filter_records(work: Work, filters: Filters) -> tuple[int, int]:
     """Takes out what the filters leave out; returns how many assessments there were and are."""
     (before,) = only(work, "SELECT count(*) FROM assessments")
     drop_unwanted(work, resolved(filters, work.execute, _SOURCES, "the input"))
@@ -166,7 +164,7 @@ def _filter_records(work: duckdb.DuckDBPyConnection, filters: Filters) -> tuple[
     return before, after
 
 
-def _refuse_contradictions(work: duckdb.DuckDBPyConnection) -> None:
+def _refuse_contradictions(work: Work) -> None:
     """One judgment, one assessment; every assessment its judgment, of the same item and judge."""
     rows, judgments = only(work, "SELECT count(*), count(DISTINCT judgment_id) FROM assessments")
     if rows > judgments:
@@ -200,11 +198,11 @@ def _refuse_contradictions(work: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _checked(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
+def _checked(work: Work) -> dict[str, int]:
     (changed,) = only(
         work,
-        "SELECT count(*) FROM assessments a JOIN judgments j USING (judgment_id) "
-        "WHERE a.judgment_digest <> j.judgment_digest",
+        """SELECT count(*) FROM assessments a JOIN judgments j USING (judgment_id)
+            WHERE a.judgment_digest <> j.judgment_digest""",
     )
     (several,) = only(work, "SELECT count(*) FROM (SELECT judgment_id FROM judgments GROUP BY 1 HAVING count(*) > 1)")
     if several:
@@ -233,7 +231,7 @@ class _Records:
     Texts that the filters leave out are not copied.
     """
 
-    def __init__(self, work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+    def __init__(self, work: Work, request: ExportRequest) -> None:
         self._work = work
         self._judging, self._filters = request.kind is Kind.JUDGMENTS, request.filters
         self._known: dict[str, tuple[int, bool]] = {}

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import duckdb
 import orjson
 
 from metajudge.errors import InputError
 from metajudge.exports.decisions import PEOPLE, UNKNOWN
 from metajudge.exports.request import ExportRequest, Format, Pairing, Rule
-from metajudge.exports.workspace import FunnelStep, make_entries, only, quoted
+from metajudge.exports.workspace import FunnelStep, Work, make_entries, only, quoted
 from metajudge.types import Item, Judgment
 
 _GROUPS = {
@@ -18,7 +17,7 @@ _GROUPS = {
 }
 
 
-def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> list[FunnelStep]:
+def pair_judgments(work: Work, request: ExportRequest) -> list[FunnelStep]:
     """Fills ``entries`` from ``selected``.
 
     Both judgments of a pair saw the same item, in the same order, under the same labels and instruction. The margin is
@@ -30,7 +29,7 @@ def pair_judgments(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> l
     return [first, _unpaired(work) if request.format is Format.KTO else _paired(work, request)]
 
 
-def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+def _candidates(work: Work, request: ExportRequest) -> FunnelStep:
     unknown = ", ".join(map(quoted, ("no_probability", "no_guarantee", "outside_calibration_domain", *UNKNOWN)))
     good = "kept"
     bad = f"NOT kept AND why NOT IN ({unknown}) AND (status = 'assessed' OR why IN {PEOPLE})"
@@ -67,7 +66,7 @@ def _candidates(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> Funn
     return FunnelStep("verdicts", "judgments", usable + sum(counts.values()), usable, counts)
 
 
-def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+def _paired(work: Work, request: ExportRequest) -> FunnelStep:
     kinds = "true" if request.quality_pairs else "g.winner <> b.winner"
     groups = _GROUPS[request.pairing]
     best = (
@@ -78,8 +77,7 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelSt
     )
     make_entries(
         work,
-        f"""
-        WITH combined AS (
+        f"""WITH combined AS (
             SELECT g.item_no, g.prompt_key, g.judge, b.judge AS other, g.judgment_id AS chosen_id,
                 b.judgment_id AS rejected_id, g.judgment_no AS chosen_ref, b.judgment_no AS rejected_ref,
                 g.quality, b.quality AS worst, g.probability, g.score, b.probability AS rejected_probability,
@@ -97,8 +95,8 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelSt
     good, bad, alone = only(
         work,
         """WITH prompts AS (SELECT prompt_key, count(*) FILTER (good) AS g, count(*) FILTER (bad) AS b,
-            count(*) AS n FROM candidates GROUP BY 1)
-        SELECT count(*) FILTER (g > 0 AND b > 0), count(*), count(*) FILTER (g = 0 OR b = 0) FROM prompts""",
+                count(*) AS n FROM candidates GROUP BY 1)
+            SELECT count(*) FILTER (g > 0 AND b > 0), count(*), count(*) FILTER (g = 0 OR b = 0) FROM prompts""",
     )
     (paired,) = only(
         work, "SELECT count(DISTINCT prompt_key) FROM candidates SEMI JOIN entries ON judgment_no = chosen_ref::BIGINT"
@@ -107,7 +105,7 @@ def _paired(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelSt
     return FunnelStep("pairing", "prompts", bad, paired, dropped)
 
 
-def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
+def _unpaired(work: Work) -> FunnelStep:
     make_entries(
         work,
         """SELECT md5('judgment' || chr(31) || judgment_id)[:16] AS entry_id, item_no, judgment_no AS chosen_ref,
@@ -118,7 +116,7 @@ def _unpaired(work: duckdb.DuckDBPyConnection) -> FunnelStep:
     return FunnelStep("unpaired", "judgments", count, count)
 
 
-def _displays(work: duckdb.DuckDBPyConnection) -> None:
+def _displays(work: Work) -> None:
     """What the judge called the responses: few different arrangements, worked out by the record's own rule."""
     work.execute("""
         CREATE OR REPLACE TABLE judgment_displays AS

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
 import orjson
 
 from metajudge.calibration.domain import outside_domain
@@ -11,7 +10,7 @@ from metajudge.calibration.promise import Promise
 from metajudge.errors import InputError
 from metajudge.exports import decisions
 from metajudge.exports.request import ExportRequest, Kind, Rule, Selection
-from metajudge.exports.workspace import named_rows, only, quoted
+from metajudge.exports.workspace import Work, named_rows, only, quoted
 from metajudge.types import GuaranteedThreshold
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ BEFORE_FILTERS = (
 """What every export under a guarantee adds to the promise, on the terminal, in the card and in ``stats.json``."""
 
 
-def select(
-    work: duckdb.DuckDBPyConnection, request: ExportRequest, calibration: "Calibration | None" = None
-) -> list[dict[str, Any]]:
+def select(work: Work, request: ExportRequest, calibration: "Calibration | None" = None) -> list[dict[str, Any]]:
     """Fills ``selected``: the assessments with ``kept``, ``kept_by`` and, where not kept, ``why``.
 
     What people and policies decided comes before the rule (:mod:`metajudge.exports.decisions`). ``by_rule`` says
@@ -116,7 +113,7 @@ _SCOPE = (
 )
 
 
-def _set_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration: "Calibration | None") -> None:
+def _set_bars(work: Work, selection: Selection, calibration: "Calibration | None") -> None:
     """Leaves every judgment the guarantee that covers it, and none to one outside its calibration's domain."""
     if calibration is not None:
         _take_bars(work, calibration)
@@ -130,14 +127,14 @@ def _set_bars(work: duckdb.DuckDBPyConnection, selection: Selection, calibration
         raise InputError(_no_guarantee(work, selection.target, selection.delta, stored))
 
 
-def _take_bars(work: duckdb.DuckDBPyConnection, calibration: "Calibration") -> None:
+def _take_bars(work: Work, calibration: "Calibration") -> None:
     """Guarantees of a calibration file, for probabilities that came from it (with or without its guarantees)."""
     bare = calibration.model_copy(update={"guarantees": ()})
     known = [calibration.digest, bare.digest]
     (foreign,) = only(
         work,
-        "SELECT count(*) FROM assessments WHERE probability IS NOT NULL AND calibration NOT IN "
-        f"({', '.join(map(quoted, known))})",
+        f"""SELECT count(*) FROM assessments WHERE probability IS NOT NULL AND calibration NOT IN
+            ({", ".join(map(quoted, known))})""",
     )
     if foreign:
         raise InputError(
@@ -156,7 +153,7 @@ def _take_bars(work: duckdb.DuckDBPyConnection, calibration: "Calibration") -> N
             )  # fmt: skip
 
 
-def _withhold_outside_domain(work: duckdb.DuckDBPyConnection) -> None:
+def _withhold_outside_domain(work: Work) -> None:
     """Takes the guarantee off judgments outside their calibration's domain; earlier versions stamped these, too."""
     work.execute("ALTER TABLE assessments ADD COLUMN IF NOT EXISTS outside BOOLEAN DEFAULT false")
     for (marks,) in work.execute("SELECT DISTINCT marks FROM assessments WHERE marks IS NOT NULL").fetchall():
@@ -167,12 +164,12 @@ def _withhold_outside_domain(work: duckdb.DuckDBPyConnection) -> None:
             )
 
 
-def _stamps(work: duckdb.DuckDBPyConnection, table: str, where: str) -> list[tuple[GuaranteedThreshold, list[str]]]:
+def _stamps(work: Work, table: str, where: str) -> list[tuple[GuaranteedThreshold, list[str]]]:
     """The guarantees among some judgments, each with the judges whose judgments carry it."""
     rows = named_rows(
         work,
-        f"SELECT {_SCOPE}, list(DISTINCT judge ORDER BY judge) AS carriers FROM {table} WHERE bar IS NOT NULL "
-        f"AND {where} GROUP BY ALL ORDER BY ALL",
+        f"""SELECT {_SCOPE}, list(DISTINCT judge ORDER BY judge) AS carriers FROM {table} WHERE bar IS NOT NULL
+            AND {where} GROUP BY ALL ORDER BY ALL""",
     )
     return [
         (GuaranteedThreshold(**row | {"judges": tuple(orjson.loads(row["judges"] or "[]"))}), carriers)
@@ -181,9 +178,7 @@ def _stamps(work: duckdb.DuckDBPyConnection, table: str, where: str) -> list[tup
     ]
 
 
-def _no_guarantee(
-    work: duckdb.DuckDBPyConnection, target: float, delta: float, stored: Sequence[GuaranteedThreshold]
-) -> str:
+def _no_guarantee(work: Work, target: float, delta: float, stored: Sequence[GuaranteedThreshold]) -> str:
     from metajudge.calibration.procedures import fewest_kept
 
     there = sorted({f"{one.target:g} with delta {one.delta:g}" for one in stored})
@@ -198,12 +193,12 @@ def _no_guarantee(
     )
 
 
-def reasons(work: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
+def reasons(work: Work) -> Mapping[str, int]:
     """Why judgments were not kept -> how many."""
     return dict(work.execute("SELECT why, count(*) FROM selected WHERE NOT kept GROUP BY 1 ORDER BY 1").fetchall())
 
 
-def decided(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> dict[str, Any]:
+def decided(work: Work, request: ExportRequest) -> dict[str, Any]:
     """How many judgments people, policies and the rule kept and dropped.
 
     Returns:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import duckdb
 import numpy as np
 
 from metajudge.errors import ConfigurationError
@@ -10,13 +9,13 @@ from metajudge.evidence.units import ITEM, MOST_SHARE, QUESTION
 from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.request import ExportRequest, Kind
 from metajudge.exports.words import AT_ONCE, Words, words_of
-from metajudge.exports.workspace import FunnelStep, ahead, fill, only, ranges
+from metajudge.exports.workspace import FunnelStep, Work, ahead, fill, only, ranges
 
 RATIOS = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
 """Edges of the bins of |log(chosen length / rejected length)| within which lengths are matched."""
 
 
-def unit_of(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
+def unit_of(work: Work, request: ExportRequest) -> str:
     """What stands in one part as a whole; see :class:`~metajudge.exports.request.ExportRequest`.
 
     Responses to one prompt are never divided unasked: a model that was trained on it would be tested on it.
@@ -26,19 +25,19 @@ def unit_of(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
     items, most, ids = only(
         work,
         """SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(ids), 0)
-        FROM (SELECT count(*) AS n, count(question_id) AS ids FROM items GROUP BY normal(question))""",
+            FROM (SELECT count(*) AS n, count(question_id) AS ids FROM items GROUP BY normal(question))""",
     )
     return ITEM if items > 1 and not ids and most > MOST_SHARE * items else QUESTION
 
 
-def unit_key(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> str:
+def unit_key(work: Work, request: ExportRequest) -> str:
     """SQL of the value that items of one unit share."""
     if unit_of(work, request) == ITEM:
         return "item_id"
     return "coalesce('id' || chr(31) || question_id, normal(question))"
 
 
-def split_by_cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+def split_by_cluster(work: Work, request: ExportRequest) -> None:
     """Fills ``placed``: ``measures`` with ``cluster`` and ``part``.
 
     Questions that are the same after normalisation, or near duplicates, are one cluster. Clusters are put in a seeded
@@ -68,7 +67,7 @@ def split_by_cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) ->
     require_parts(work, request, f"{clusters} clusters of questions")
 
 
-def require_parts(work: duckdb.DuckDBPyConnection, request: ExportRequest, what: str) -> None:
+def require_parts(work: Work, request: ExportRequest, what: str) -> None:
     """Every part has a row.
 
     Raises:
@@ -84,7 +83,7 @@ def require_parts(work: duckdb.DuckDBPyConnection, request: ExportRequest, what:
         )
 
 
-def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> FunnelStep:
+def balance_lengths(work: Work, request: ExportRequest) -> FunnelStep:
     """Drops rows at random so that, in each part and bin of the length ratio, longer is chosen as often as shorter."""
     edges = " ".join(f"WHEN ratio < {edge} THEN {place}" for place, edge in enumerate(RATIOS))
     work.execute(f"""
@@ -107,7 +106,7 @@ def balance_lengths(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> 
     return FunnelStep("length balance", "rows", before, before - lost, {"no_match_in_length": lost})
 
 
-def _cluster(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+def _cluster(work: Work, request: ExportRequest) -> None:
     """``clusters``: normalised question -> the first item (by number) of its cluster."""
     work.execute("""
         CREATE OR REPLACE TABLE clusters AS

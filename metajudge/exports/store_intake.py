@@ -4,24 +4,123 @@ One question to the store reads everything, by pages: the short columns of the v
 then the payloads of those that are chosen among them. In an SQLite file it is one read transaction. On PostgreSQL each
 page is a statement of its own, and what is stored meanwhile changes nothing of what was read: rows are only added, and
 texts are stored before the assessments that refer to them, reviews after them.
+
+The tables ``assessments``, ``judgments`` and ``items`` are alike from a store, from files and from objects. Short
+columns come as they are, everything else in payloads as a store has them: they are parsed once, some at a time, and
+split by DuckDB.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
-import duckdb
-
 from metajudge.errors import InputError, StoreError
-from metajudge.exports.columns import ITEMS, PROMISED, TOLD, assessments_of, judgments_of
+from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.exports.decisions import take_people
 from metajudge.exports.filters import Filters, drop_unwanted, nothing_matches, resolved
-from metajudge.exports.request import ExportRequest, Rule
-from metajudge.exports.workspace import PIECE, TYPES, ahead, fill, only
+from metajudge.exports.request import ExportRequest, Kind, Rule
+from metajudge.exports.workspace import PIECE, TYPES, Work, ahead, append, fill, only
 from metajudge.store import engine_of
-from metajudge.store.sql import PAGE, Connection, Row, only_row
+from metajudge.store.sql import PAGE, Connection, Row
 from metajudge.types.location import StoreLocation
+
+TOLD: Final = {
+    **dict.fromkeys(("rubric", "rubric_digest", "metajudge_version"), "VARCHAR"),
+    "threshold": "DOUBLE",
+    "agents": [{"agent": "VARCHAR", "model": "VARCHAR"}],
+}
+"""What is taken of an assessment's payload."""
+PROMISED: Final = {
+    "guarantee": {
+        **dict.fromkeys(("threshold", "target", "delta"), "DOUBLE"),
+        **dict.fromkeys(("judges", "unit"), "VARCHAR"),
+        "approximate": "BOOLEAN",
+        "questions": "BIGINT",
+    },
+    "probability_marks": "VARCHAR",
+}
+"""What is taken of the payload of an annotation, with which a calibration completes an assessment."""
+FINISHES: Final = ("finish", "finish_reason", "stop_reason")
+"""Fields of ``meta`` that say why a judge's reply ended; the first one that says anything counts."""
+
+
+def assessments_of(told: str, promised: str) -> str:
+    """SQL for the columns of ``assessments``.
+
+    Args:
+        told: what is of the structure :data:`TOLD`.
+        promised: what is of the structure :data:`PROMISED`.
+    """
+    stamp = f"{promised}.guarantee"
+    return f"""judgment_id, judgment_digest, item_id, judge, status, accepted, final_score AS score, probability,
+        calibration, {stamp}.threshold AS bar, {stamp}.target AS target, {stamp}.delta AS delta,
+        {stamp}.approximate AS approximate, {stamp}.judges AS promise_judges, {stamp}.unit AS promise_unit,
+        {stamp}.questions AS promise_questions, {promised}.probability_marks AS marks, strategy, panel_digest,
+        {told}.threshold AS threshold, {told}.rubric AS rubric, {told}.rubric_digest AS rubric_digest,
+        {told}.metajudge_version AS version, action, policy,
+        array_to_string(list_transform({told}.agents, lambda x: x.agent || ' (' || x.model || ')'), ', ') AS agents"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """How a table is made of rows, a block at a time.
+
+    Attributes:
+        columns: of the rows, the payload last.
+        query: makes the table's rows of those ``given``.
+        payload: structure of the payload.
+    """
+
+    name: str
+    columns: Sequence[str]
+    query: str
+    payload: Any
+
+    def fill(self, work: Work, blocks: Iterable[Sequence[Sequence[Any]]]) -> None:
+        """Makes the table anew."""
+        fill(work, self.name, self.columns, blocks, self.query, self.payload)
+
+    def add(self, work: Work, rows: Sequence[Sequence[Any]]) -> None:
+        """Adds rows to it."""
+        append(work, f"INSERT INTO {self.name}", self.columns, rows, self.query, self.payload)
+
+
+_ITEM_TEXTS: Final = ("question", "responses", "models", "scale", "question_id")
+ITEMS: Final = Table(
+    "items",
+    ("item_no", "item_id", "category", "item_digest", "payload"),
+    f"""SELECT item_no, item_id, category, item_digest, said(payload.label) AS label,
+        {", ".join(f"payload.{name} AS {name}" for name in _ITEM_TEXTS)} FROM given""",
+    {**dict.fromkeys(_ITEM_TEXTS, "VARCHAR"), "label": "JSON"},
+)
+
+
+def judgments_of(request: ExportRequest) -> Table:
+    """The table ``judgments``; rationales and instructions are taken where they are to be exported."""
+    texts = ("rationale", "instruction")
+    taken = request.kind is Kind.JUDGMENTS
+    units = [request.unit] if request.unit not in (None, QUESTION, ITEM) else []
+    finish = ", ".join(f"nullif(payload.meta.{name}, '')" for name in FINISHES)
+    stated = ", ".join([*(f'payload.meta."{unit}"' for unit in units), "payload.item.question_id"])
+    return Table(
+        "judgments",
+        ("judgment_no", "judgment_id", "judgment_digest", "item_id", "judge", "item_digest", "payload"),
+        f"""SELECT judgment_no, judgment_id, judgment_digest, item_id, judge, item_digest,
+            said(payload.verdict) AS verdict, payload."order" AS shown, payload.labels AS labels,
+            {", ".join(f"{f'payload.{name}' if taken else 'NULL::VARCHAR'} AS {name}" for name in texts)},
+            coalesce({finish}) AS finish, CASE WHEN json_type(payload.meta.response_finish) = 'OBJECT'
+                THEN payload.meta.response_finish::VARCHAR END AS response_finish,
+            payload.item.labels AS people, coalesce({stated}) AS question_id FROM given""",
+        {
+            **{name: "VARCHAR" for name in texts if taken},
+            **{name: ["VARCHAR"] for name in ("order", "labels")},
+            "verdict": "JSON",
+            "meta": {**dict.fromkeys([*FINISHES, *units], "VARCHAR"), "response_finish": "JSON"},
+            "item": {"labels": "VARCHAR", "question_id": "VARCHAR"},
+        },
+    )
+
 
 NAMED: Final = 20
 """Item ids that are named where they were left out; all are counted."""
@@ -50,9 +149,7 @@ _SOURCES: Final = {
 """What there is of each kind of value that a filter names."""
 
 
-def copy_from_store(
-    work: duckdb.DuckDBPyConnection, location: StoreLocation, request: ExportRequest, where: str
-) -> dict[str, Any]:
+def copy_from_store(work: Work, location: StoreLocation, request: ExportRequest, where: str) -> dict[str, Any]:
     """Fills ``assessments``, ``judgments``, ``items`` and ``people`` from a store, within an open transaction.
 
     Args:
@@ -84,17 +181,16 @@ def copy_from_store(
 class _Intake:
     """What is read of a store, from the connection to the work; a second try begins anew."""
 
-    work: duckdb.DuckDBPyConnection
+    work: Work
     connection: Connection
     request: ExportRequest
     where: str
 
     def take(self) -> dict[str, Any]:
         work = self.work
-        judgments, forgotten = only_row(
-            self.connection,
+        judgments, forgotten = self.connection.row(
             "SELECT count(DISTINCT judgment_id) FILTER (WHERE NOT redacted), "
-            "count(DISTINCT judgment_digest) FILTER (WHERE redacted) FROM assessments",
+            "count(DISTINCT judgment_digest) FILTER (WHERE redacted) FROM assessments"
         )
         if not judgments:
             raise InputError(f"{self.where} contains no vetted judgments yet: vet some into it first (`metajudge vet`)")
@@ -141,7 +237,7 @@ class _Intake:
             query = f"""SELECT {number}, {own}, {annotated} FROM {place} WHERE {" AND ".join(conditions)}
                 ORDER BY {number} LIMIT {PAGE}"""
             last = 0
-            while rows := self.connection.execute(query, [last, *values]).fetchall():
+            while rows := self.connection.rows(query, [last, *values]):
                 yield rows
                 last = rows[-1][0]
 
@@ -149,10 +245,10 @@ class _Intake:
         work = self.work
         wanted = ""
         if filters.categories:
-            rows = self.connection.execute(
+            rows = self.connection.rows(
                 "SELECT item_id FROM items WHERE NOT redacted AND category IN (SELECT unnest($1::VARCHAR[]))",
                 [list(filters.categories)],
-            ).fetchall()
+            )
             fill(work, "wanted_items", ("item_id",), [rows])
             wanted = "WHERE item_id IN (SELECT item_id FROM wanted_items)"
         for table, due in (
@@ -197,7 +293,7 @@ class _Intake:
         def pieces() -> Iterator[list[Row]]:
             piece, size = list[Row](), 0
             for first in range(0, len(keys), _TEXTS):
-                for row in sorted(self.connection.execute(asked, [keys[first : first + _TEXTS]]).fetchall()):
+                for row in sorted(self.connection.rows(asked, [keys[first : first + _TEXTS]])):
                     if piece and size + len(row[-1]) > PIECE:
                         yield piece
                         piece, size = [], 0
@@ -209,7 +305,7 @@ class _Intake:
         return ahead(pieces())
 
 
-def _choose(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
+def _choose(work: Work, request: ExportRequest) -> None:
     """Makes ``assessments``: of each judgment the newest version, and the newest action of a policy.
 
     Where the rule needs a probability the newest version that has one is taken. A policy's action may be on an older
@@ -230,9 +326,7 @@ def _choose(work: duckdb.DuckDBPyConnection, request: ExportRequest) -> None:
         FROM versions v SEMI JOIN newest USING (number) LEFT JOIN actions USING (judgment_id, judgment_digest)""")
 
 
-def _settle_contents(
-    work: duckdb.DuckDBPyConnection, filters: Filters, request: ExportRequest, where: str
-) -> dict[str, Any]:
+def _settle_contents(work: Work, filters: Filters, request: ExportRequest, where: str) -> dict[str, Any]:
     """One item id, one content: where only category, label or models changed, the newest record counts.
 
     An id that is used for two questions or two sets of responses is left out with all its judgments: none of them tells

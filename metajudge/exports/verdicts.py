@@ -1,8 +1,8 @@
 """Verdicts in SQL: their winner, strength and support, and texts in the form in which they are compared."""
 
-import duckdb
 import orjson
 
+from metajudge.exports.workspace import Work
 from metajudge.types import ID_PATTERN, AnyVerdict, Pairwise
 
 PAIRWISE = rf"^\s*({ID_PATTERN})\s*(>>|>|=)\s*({ID_PATTERN})\s*$"
@@ -20,7 +20,7 @@ def verdict_text(verdict: AnyVerdict | None) -> str | None:
     return str(verdict) if isinstance(verdict, Pairwise) else orjson.dumps(verdict.to_json()).decode()
 
 
-def define(work: duckdb.DuckDBPyConnection) -> None:
+def define(work: Work) -> None:
     """Defines the functions the export's SQL uses, for this connection.
 
     - ``said(json)``: a verdict in a record's JSON as :func:`verdict_text` gives it.

@@ -18,6 +18,8 @@ from metajudge.errors import ConfigurationError, InputError, UserError
 from metajudge.files.replacing import sync
 
 T = TypeVar("T")
+Work = duckdb.DuckDBPyConnection
+"""The connection to the tables of an export."""
 
 MEMORY: Final = "1000MB"
 """What DuckDB may use of memory where nothing else is asked for; beyond it spills to disk."""
@@ -215,7 +217,7 @@ def readable_errors(out: Path, memory: str = MEMORY) -> Iterator[None]:
         raise _unwritten(out, str(error), full) from error
 
 
-def confine(work: duckdb.DuckDBPyConnection, *allowed: Path) -> None:
+def confine(work: Work, *allowed: Path) -> None:
     """Lets a database read and write these folders and files alone, whatever a query or a file says."""
     folders, files = ([quoted(f"{one}{end}") for one in allowed if one.is_dir() == bool(end)] for end in ("/", ""))
     work.execute(f"SET allowed_directories = [{', '.join(folders)}]")
@@ -224,7 +226,7 @@ def confine(work: duckdb.DuckDBPyConnection, *allowed: Path) -> None:
     work.execute("SET lock_configuration = true")
 
 
-def ranges(work: duckdb.DuckDBPyConnection, lengths: str, most: int | None = None) -> list[tuple[int, int]]:
+def ranges(work: Work, lengths: str, most: int | None = None) -> list[tuple[int, int]]:
     """First and last place of pieces that follow each other and contain about so much text each.
 
     Args:
@@ -273,7 +275,7 @@ def quoted(value: Any) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None = None) -> tuple[Any, ...]:
+def only(work: Work, query: str, values: list[Any] | None = None) -> tuple[Any, ...]:
     """The row of a query that has exactly one."""
     (row,) = work.execute(query, values or []).fetchall()
     found: tuple[Any, ...] = row
@@ -281,7 +283,7 @@ def only(work: duckdb.DuckDBPyConnection, query: str, values: list[Any] | None =
 
 
 def fill(
-    work: duckdb.DuckDBPyConnection,
+    work: Work,
     table: str,
     columns: Sequence[str],
     pages: Iterable[Sequence[Sequence[Any]]],
@@ -295,12 +297,7 @@ def fill(
 
 
 def append(
-    work: duckdb.DuckDBPyConnection,
-    how: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    query: str,
-    payload: Any = None,
+    work: Work, how: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], query: str, payload: Any = None
 ) -> None:
     """Gives a query the rows ``given``, a column as one list.
 
@@ -330,13 +327,13 @@ def ahead(pages: Iterator[T]) -> Iterator[T]:
             yield page
 
 
-def make_entries(work: duckdb.DuckDBPyConnection, query: str) -> None:
+def make_entries(work: Work, query: str) -> None:
     """Makes ``entries``, the rows to be, of what a query gives; columns that it does not give are empty."""
     work.execute(f"CREATE OR REPLACE TABLE entries ({_ENTRY})")
     work.execute(f"INSERT INTO entries BY NAME {query}")
 
 
-def named_rows(work: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+def named_rows(work: Work, query: str) -> list[dict[str, Any]]:
     """The rows of a query, by the names of its columns."""
     cursor = work.execute(query)
     names = [column[0] for column in cursor.description or ()]

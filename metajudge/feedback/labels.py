@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from metajudge.errors import InputError
 from metajudge.reviews.agreement import label_of
-from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import HumanDecision, ReviewOrigin
 from metajudge.store import Store
 from metajudge.types import Right
@@ -38,7 +37,7 @@ async def review_labels(store: Store, *, now: float, rule: Right | None = None) 
     weights: dict[str, float] = {}
     decided: dict[str, list[HumanDecision]] = {}
     audited = 0
-    async for state in every_review(store.reviews, now=now):
+    async for state in store.reviews.every(now=now):
         review = state.review
         if review.subject != "judgment":
             continue

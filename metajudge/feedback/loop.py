@@ -37,7 +37,6 @@ from metajudge.feedback.metrics import (
     metrics_by,
 )
 from metajudge.files.yaml_documents import looks_like_path
-from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewState, ReviewStatus
 from metajudge.store import AuditEntry, Store
 from metajudge.types import digest
@@ -118,7 +117,7 @@ class FeedbackLoop:
         return same_categories(found, await self._plan(name))
 
     async def _decided(self) -> AsyncIterator[ReviewState]:
-        async for state in every_review(self.store.reviews, now=self._clock()):
+        async for state in self.store.reviews.every(now=self._clock()):
             if state.status is ReviewStatus.DECIDED:
                 yield state
 

@@ -15,7 +15,6 @@ from metajudge.evidence.units import ITEM
 from metajudge.monitor.drift import Audit, Decision, question_code
 from metajudge.monitor.report import Watched, promise_id
 from metajudge.reviews.agreement import label_of
-from metajudge.reviews.queue import every_review
 from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.store import Store
 from metajudge.store.rows import annotated_data
@@ -319,7 +318,7 @@ class _Drawn:
 async def _reviews(store: Store, now: float) -> dict[str, _Drawn]:
     """Judgment -> its review; those that a person requested were not drawn, and are left out."""
     found: dict[str, _Drawn] = {}
-    async for state in every_review(store.reviews, now=now):
+    async for state in store.reviews.every(now=now):
         review = state.review
         if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
             decided = state if state.status is ReviewStatus.DECIDED else None

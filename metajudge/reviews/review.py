@@ -252,3 +252,11 @@ class ReviewState(Frozen):
     history: tuple[HumanDecision, ...] = ()
     comments: tuple[Comment, ...] = ()
     assigned: tuple[str, ...] = ()
+
+    def claim_of(self, reviewer: str) -> Claim | None:
+        """The person's lease in force."""
+        return next((one for one in self.claims if one.reviewer == reviewer), None)
+
+    def decision_of(self, reviewer: str) -> HumanDecision | None:
+        """The person's newest decision."""
+        return next((one for one in self.decisions if one.reviewer == reviewer), None)

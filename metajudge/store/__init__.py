@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
-from metajudge.store.audit_log import AuditEntry
 from metajudge.store.queries import RunRecord
 from metajudge.store.sql import PATIENCE_S
-from metajudge.store.store import Store
+from metajudge.store.store import AuditEntry, Store
 from metajudge.types.location import PostgresUrl, store_location
 
 if TYPE_CHECKING:

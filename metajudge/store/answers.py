@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metajudge.store.sql import Connection
+from metajudge.store.sql import Asks, Connection, reads, writes
 
 if TYPE_CHECKING:
     from metajudge.store.store import Store
@@ -26,70 +26,66 @@ class Answer:
     location: str | None
 
 
-class StoredAnswers:
+class StoredAnswers(Asks):
     """Responses of all processes; a key belongs to one of them until it responds, releases it or is killed."""
 
     def __init__(self, store: "Store") -> None:
+        super().__init__(store.change_again, store.read)
         self._store = store
         self._cleared_at = float("-inf")
 
     async def begin(self, owner: str, key: str, fingerprint: str) -> Answer | None:
         """Takes a key for a request; None if it was free, else its entry."""
-        now, dialect = time.time(), self._store.dialect
+        now = time.time()
         await self._forget_old(now)
-        mine = [owner, key, fingerprint, now, self._store.writer_id]
+        mine = (owner, key, fingerprint, now, self._store.writer_id)
 
         def take(connection: Connection) -> Answer | None:
-            added = connection.execute(
-                "INSERT INTO service_answers (owner, key, fingerprint, at, writer_id) VALUES ($1, $2, $3, $4, $5) "
-                "ON CONFLICT DO NOTHING RETURNING 1",
-                mine,
-            ).fetchall()
-            if added:
+            if connection.insert(
+                "service_answers", ("owner", "key", "fingerprint", "at", "writer_id"), [mine], "ON CONFLICT DO NOTHING"
+            ):
                 return None
-            rows = connection.execute(
-                "SELECT fingerprint, status, body, location, at, writer_id FROM service_answers "  # noqa: S608
-                f"WHERE owner = $1 AND key = $2 {dialect.for_update}",
+            rows = connection.rows(
+                f"""SELECT fingerprint, status, body, location, at, writer_id FROM service_answers
+                    WHERE owner = $1 AND key = $2 {connection.for_update}""",  # noqa: S608
                 [owner, key],
-            ).fetchall()
+            )
             if not rows:
                 return Answer(fingerprint, None, b"", None)  # released meanwhile: the caller retries
             first, status, body, location, at, writer = rows[0]
-            lost = status is None and at < now - TAKEN_OVER_AFTER_S and writer not in dialect.alive(connection)
+            lost = status is None and at < now - TAKEN_OVER_AFTER_S and writer not in connection.alive()
             if not lost and at >= now - KEEP_ANSWERS_S:
                 return Answer(first, status, body or b"", location)
             connection.execute(
-                "UPDATE service_answers SET fingerprint = $3, at = $4, writer_id = $5, status = NULL, body = NULL, "
-                "location = NULL WHERE owner = $1 AND key = $2",
+                """UPDATE service_answers SET fingerprint = $3, at = $4, writer_id = $5, status = NULL, body =
+                    NULL, location = NULL WHERE owner = $1 AND key = $2""",
                 mine,
             )
             return None
 
         return await self._store.change(take)
 
-    async def answered(self, owner: str, key: str, status: int, body: bytes, location: str | None) -> None:
+    @writes
+    def answered(
+        self, connection: Connection, owner: str, key: str, status: int, body: bytes, location: str | None
+    ) -> None:
         """Stores the response."""
-        await self._store.change_again(
-            lambda connection: keep_answer(connection, self._store.writer_id, owner, key, status, body, location)
-        )
+        keep_answer(connection, self._store.writer_id, owner, key, status, body, location)
 
-    async def release(self, owner: str, key: str) -> None:
+    @writes
+    def release(self, connection: Connection, owner: str, key: str) -> None:
         """Releases a key whose request failed."""
-        values = [owner, key, self._store.writer_id]
-        await self._store.change_again(
-            lambda connection: connection.execute(
-                "DELETE FROM service_answers WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
-                values,
-            )
+        connection.execute(
+            "DELETE FROM service_answers WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
+            [owner, key, self._store.writer_id],
         )
 
     async def _forget_old(self, now: float) -> None:
         if now - self._cleared_at < _CLEAR_EVERY_S:
             return
         self._cleared_at = now
-        await self._store.change_again(
-            lambda connection: connection.execute("DELETE FROM service_answers WHERE at < $1", [now - KEEP_ANSWERS_S])
-        )
+        query = "DELETE FROM service_answers WHERE at < $1"
+        await self._write(lambda connection: connection.execute(query, [now - KEEP_ANSWERS_S]))
 
 
 def keep_answer(
@@ -97,13 +93,13 @@ def keep_answer(
 ) -> None:
     """Stores a response, unless another process has taken the key."""
     connection.execute(
-        "UPDATE service_answers SET status = $4, body = $5, location = $6 "
-        "WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL",
+        """UPDATE service_answers SET status = $4, body = $5, location = $6
+            WHERE owner = $1 AND key = $2 AND writer_id = $3 AND status IS NULL""",
         [owner, key, writer_id, status, body, location],
     )
 
 
-class RunAnswers:
+class RunAnswers(Asks):
     """What finished runs came to, by everything that they depend on."""
 
     OWNER: Final = "metajudge vet"
@@ -115,39 +111,29 @@ class RunAnswers:
     }
 
     def __init__(self, store: "Store") -> None:
-        self._store = store
+        super().__init__(store.change_again, store.read)
+        self._writer_id = store.writer_id
 
-    async def find(self, key: str) -> bytes | None:
+    @reads
+    def find(self, connection: Connection, key: str) -> bytes | None:
         """The answer stored under a key.
 
         None if there is none, or if a result, decision or log entry was added since.
         """
+        query = "SELECT body FROM service_answers WHERE owner = $1 AND key = $2 AND fingerprint = $3"
+        return next(iter(connection.column(query, [self.OWNER, key, self._state(connection)])), None)
 
-        def look(connection: Connection) -> bytes | None:
-            rows = connection.execute(
-                "SELECT fingerprint, body FROM service_answers WHERE owner = $1 AND key = $2", [self.OWNER, key]
-            ).fetchall()
-            return rows[0][1] if rows and rows[0][0] == self._state(connection) else None
-
-        return await self._store.read(look)
-
-    async def keep(self, key: str, body: bytes) -> None:
+    @writes
+    def keep(self, connection: Connection, key: str, body: bytes) -> None:
         """Keeps an answer with the state that the store has now."""
-
-        def write(connection: Connection) -> None:
-            connection.execute(
-                "INSERT INTO service_answers (owner, key, fingerprint, status, body, at, writer_id) "
-                "VALUES ($1, $2, $3, 200, $4, $5, $6) ON CONFLICT (owner, key) DO UPDATE SET "
-                "fingerprint = excluded.fingerprint, body = excluded.body, at = excluded.at",
-                [self.OWNER, key, self._state(connection), body, time.time(), self._store.writer_id],
-            )
-
-        await self._store.change_again(write)
+        connection.execute(
+            """INSERT INTO service_answers (owner, key, fingerprint, status, body, at, writer_id)
+                VALUES ($1, $2, $3, 200, $4, $5, $6) ON CONFLICT (owner, key) DO UPDATE SET
+                fingerprint = excluded.fingerprint, body = excluded.body, at = excluded.at""",
+            [self.OWNER, key, self._state(connection), body, time.time(), self._writer_id],
+        )
 
     def _state(self, connection: Connection) -> str:
         """The newest row of each table that a result depends on."""
-        newest = [
-            connection.execute(f"SELECT coalesce(max({name}), 0) FROM {table}").fetchall()[0][0]  # noqa: S608
-            for table, name in self._TABLES.items()
-        ]
-        return "/".join(map(str, newest))
+        queries = (f"SELECT coalesce(max({name}), 0) FROM {table}" for table, name in self._TABLES.items())  # noqa: S608
+        return "/".join(str(connection.row(query)[0]) for query in queries)

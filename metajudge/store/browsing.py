@@ -12,7 +12,7 @@ import orjson
 
 from metajudge.store import queries
 from metajudge.store.rows import annotated, annotated_data
-from metajudge.store.sql import PAGE, Connection, only_row, pages
+from metajudge.store.sql import PAGE, Connection, pages
 from metajudge.store.texts import About, about, contains, excerpt, question_of, texts_in
 from metajudge.store.versions import CURRENT, newest_of_its_run, versions
 from metajudge.types import Assessment, Judgment, Status, parse_verdict
@@ -145,34 +145,12 @@ class AssessmentLines:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One HTTP request behind an assessment."""
-
-    call_id: int
-    key: str
-    run_id: str | None
-    model: str
-    reported_model: str | None
-    draw: int
-    attempt: int
-    status: str
-    started_at: float
-    latency_s: float
-    input_tokens: int | None
-    output_tokens: int | None
-    cost_usd: float | None
-    failure_kind: str | None
-    failure_message: str | None
-    http_status: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class KeptAssessment:
     """Everything about one assessment.
 
     Attributes:
         judgment: None if its texts were forgotten.
-        attempts: of its calls, oldest first, including reused ones of earlier runs.
+        attempts: the HTTP requests of its calls, oldest first, by column, including reused ones of earlier runs.
         current: number of the current version of this judgment by this panel.
         history: the other versions of this judgment by this panel, newest first.
         others: the current version of each other panel about the same judgment, newest first.
@@ -182,7 +160,7 @@ class KeptAssessment:
     assessment: Assessment
     payload: str
     judgment: Judgment | None
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[dict[str, Any], ...]
     current: int
     history: tuple[AssessmentLine, ...]
     others: tuple[AssessmentLine, ...]
@@ -223,7 +201,7 @@ def page_of_assessments(
     cut_short = looked is not None and not full
     fitting, values = _short(wanted)  # the filters on short columns
     total = f"SELECT count(*) {fitting}"
-    counted = (searched, int(only_row(connection, total, values)[0])) if cut_short else (0, 0)
+    counted = (searched, int(connection.row(total, values)[0])) if cut_short else (0, 0)
     if not back:
         return AssessmentLines(tuple(lines), beyond, None if edge is None else start, cut_short, *counted)
     return AssessmentLines(tuple(reversed(lines)), start, beyond, cut_short, *counted)
@@ -262,8 +240,9 @@ def _search(
 def _numbers(connection: Connection, wanted: AssessmentFilter, edge: int | None, count: int, back: bool) -> list[int]:
     """The nearest numbers of lines whose short columns fit."""
     fitting, values = _short(wanted, "number > {0}" if back else "number < {0}", edge)
-    query = f"SELECT number {fitting} ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}"
-    return [number for (number,) in connection.execute(query, values).fetchall()]
+    return connection.column(
+        f"SELECT number {fitting} ORDER BY number {'ASC' if back else 'DESC'} LIMIT {int(count)}", values
+    )
 
 
 def _lines(
@@ -275,7 +254,7 @@ def _lines(
         "(SELECT 1 FROM agent_scores s WHERE s.assessment_id = v.assessment_id AND s.agent = $2)) "
         f"ORDER BY v.number {'ASC' if back else 'DESC'}"
     )
-    lines = [_line(row) for row in connection.execute(query, [list(numbers), wanted.agent]).fetchall()]
+    lines = [_line(row) for row in connection.rows(query, [list(numbers), wanted.agent])]
     if wanted.text is None:
         return lines
     read = about(connection, [line.number for line in lines])
@@ -366,11 +345,8 @@ def newest_fitting(
 
 def kept_assessment(connection: Connection, number: int) -> KeptAssessment | None:
     """Everything about the version with this number; None if missing."""
-    rows = connection.execute(
-        f"SELECT {_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation FROM {versions()} v "  # noqa: S608
-        "WHERE v.number = $1",
-        [number],
-    ).fetchall()
+    own = f"{_LINE}, v.judgment_digest, v.assessment_id, v.payload, v.annotation"
+    rows = connection.rows(f"SELECT {own} FROM {versions()} v WHERE v.number = $1", [number])  # noqa: S608
     if not rows:
         return None
     *row, judgment_digest, assessment_id, payload, annotation = rows[0]
@@ -379,10 +355,9 @@ def kept_assessment(connection: Connection, number: int) -> KeptAssessment | Non
 
     def further(condition: str) -> tuple[AssessmentLine, ...]:
         query = f"SELECT {_LINE} FROM {versions()} v WHERE v.judgment_digest = $1 AND {condition} LIMIT {_NAMED}"  # noqa: S608
-        rows = connection.execute(query, [judgment_digest, line.panel_digest]).fetchall()
-        return tuple(_line(row, category) for row in rows)
+        return tuple(_line(row, category) for row in connection.rows(query, [judgment_digest, line.panel_digest]))
 
-    current = f"EXISTS (SELECT 1 FROM {CURRENT} l WHERE l.number = v.number)"  # noqa: S608 - our own text
+    current = f"EXISTS (SELECT 1 FROM {CURRENT} l WHERE l.number = v.number)"  # noqa: S608
     of_panel = further("v.panel_digest = $2 ORDER BY v.assessment_id DESC, v.number DESC")
     return KeptAssessment(
         line,
@@ -396,14 +371,14 @@ def kept_assessment(connection: Connection, number: int) -> KeptAssessment | Non
     )
 
 
-def _attempts(connection: Connection, assessment_id: int) -> tuple[Attempt, ...]:
-    rows = connection.execute(
-        "SELECT call_id, key, run_id, model, reply_model, draw, attempt, status, started_at, latency_s, input_tokens, "
-        "output_tokens, cost_usd, failure_kind, failure_message, http_status FROM calls WHERE key IN "
-        "(SELECT request_key FROM agent_scores WHERE assessment_id = $1) ORDER BY call_id DESC LIMIT 500",
+def _attempts(connection: Connection, assessment_id: int) -> tuple[dict[str, Any], ...]:
+    found = connection.named(
+        """SELECT key, run_id, model, reply_model AS reported_model, draw, attempt, status, started_at, latency_s,
+            input_tokens, output_tokens, cost_usd, failure_kind, failure_message, http_status FROM calls WHERE key IN
+            (SELECT request_key FROM agent_scores WHERE assessment_id = $1) ORDER BY call_id DESC LIMIT 500""",
         [assessment_id],
-    ).fetchall()
-    return tuple(Attempt(*row) for row in reversed(rows))
+    )
+    return tuple(reversed(found))
 
 
 def names(connection: Connection) -> Names:
@@ -411,6 +386,6 @@ def names(connection: Connection) -> Names:
 
     def frequent(column: str, table: str = CURRENT) -> tuple[str, ...]:
         query = f"SELECT {column} FROM {table} GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT {_NAMED}"  # noqa: S608
-        return tuple(name for (name,) in connection.execute(query).fetchall())
+        return tuple(connection.column(query))
 
     return Names(frequent("judge"), frequent("agent", "agent_scores"), frequent("strategy"), frequent("panel_digest"))

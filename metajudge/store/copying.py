@@ -20,7 +20,7 @@ import orjson
 from metajudge.errors import StoreError
 from metajudge.store import engine_of
 from metajudge.store.old_file import opened, side_files, unreadable
-from metajudge.store.sql import Engine, Row, steps_in
+from metajudge.store.sql import Connection, Engine, Row, steps_in
 from metajudge.store.sqlite import SqliteConnection
 from metajudge.store.tables import HISTORY, SCORES, STATE, Table, columns
 from metajudge.types.location import PostgresUrl, StoreLocation, is_old_store
@@ -28,8 +28,6 @@ from metajudge.types.location import PostgresUrl, StoreLocation, is_old_store
 BATCH: Final = 1_000
 Watch = Callable[[str, int, int], None]
 
-_BY_BYTES: Final = ' COLLATE "C"'
-"""Orders texts in PostgreSQL as the other databases do."""
 _GO_ON: Final = """
     SELECT setval(pg_get_serial_sequence($1, $2), greatest((SELECT max({key}) FROM {table}),
         nextval(pg_get_serial_sequence($1, $2))))
@@ -111,25 +109,17 @@ class Rows:
     """The rows of a store.
 
     Args:
-        cursor: makes one that reads a few rows at a time.
         failed: says what failed, from a failure and what was done.
         failures: what the connection raises.
-
-    Attributes:
-        collation: orders texts by their bytes.
     """
 
     def __init__(
         self,
-        connection: Any,
-        cursor: Callable[[], Any],
+        connection: Connection,
         failed: Callable[[Exception, str], StoreError],
         failures: type[Exception] | tuple[type[Exception], ...],
-        collation: str = "",
     ) -> None:
         self.connection = connection
-        self.collation = collation
-        self._cursor = cursor
         self._failed, self._failures = failed, failures
 
     @contextmanager
@@ -142,7 +132,7 @@ class Rows:
 
     def stream(self, query: str) -> Iterator[list[Row]]:
         """The rows of a query, some at a time."""
-        with self.usable(), closing(self._cursor()) as cursor:
+        with self.usable(), closing(self.connection.reader()) as cursor:
             cursor.execute(query)
             while rows := cursor.fetchmany(BATCH):
                 yield rows
@@ -150,13 +140,11 @@ class Rows:
     def ask(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""
         with self.usable():
-            found: list[Row] = self.connection.execute(query, list(values)).fetchall()
-            return found
+            return self.connection.rows(query, values)
 
     def count(self, table: Table) -> int:
         """How many rows a table has."""
-        ((count,),) = self.ask(f"SELECT count(*) FROM {table.name}")  # noqa: S608 - our own names
-        return int(count)
+        return int(self.ask(f"SELECT count(*) FROM {table.name}")[0][0])  # noqa: S608
 
 
 def _read(source: StoreLocation, target: StoreLocation, state: Path | None) -> AbstractContextManager[Rows]:
@@ -175,7 +163,7 @@ def _old_file(path: Path, folder: Path | None, state: Path | None) -> Iterator[R
     import duckdb
 
     with opened(path, folder, state) as connection:
-        yield Rows(connection, connection.cursor, lambda error, _: unreadable(path, error), duckdb.Error)
+        yield Rows(connection, lambda error, _: unreadable(path, error), duckdb.Error)
 
 
 @contextmanager
@@ -184,12 +172,7 @@ def _snapshot(engine: Engine) -> Iterator[Rows]:
     with closing(engine), closing(engine.connect()) as connection:
         engine.migrate(connection)
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield Rows(connection, _cursor_of(connection), engine.store_error, engine.failures, _BY_BYTES)
-
-
-def _cursor_of(connection: Any) -> Callable[[], Any]:
-    """Makes a cursor on the server, in whose place a whole result would be sent."""
-    return lambda: connection.cursor(name="rows")
+        yield Rows(connection, engine.store_error, engine.failures)
 
 
 @contextmanager
@@ -202,16 +185,12 @@ def _file(path: Path) -> Iterator[Rows]:
         return StoreError(f"cannot {what} the store {path}: {error}; if it is damaged, restore it from a copy")
 
     try:
-        raw = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            detect_types=sqlite3.PARSE_DECLTYPES,
-        )
+        address, types = f"{path.resolve().as_uri()}?mode={mode}", sqlite3.PARSE_DECLTYPES
+        raw = sqlite3.connect(address, uri=True, isolation_level=None, detect_types=types)
     except sqlite3.Error as error:
         raise failed(error, "open") from error
     with closing(raw):
-        rows = Rows(SqliteConnection(raw), raw.cursor, failed, sqlite3.Error)
+        rows = Rows(SqliteConnection(raw), failed, sqlite3.Error)
         rows.ask("BEGIN")
         ((version,),) = rows.ask("SELECT coalesce(max(version), 0) FROM migrations")
         known = steps_in("sqlite")[-1].version
@@ -226,10 +205,8 @@ def _file(path: Path) -> Iterator[Rows]:
 class _Target(Rows):
     """The rows of the store that is written."""
 
-    def __init__(self, engine: Engine, connection: Any) -> None:
-        in_file = isinstance(connection, SqliteConnection)
-        cursor = connection.raw.cursor if in_file else _cursor_of(connection)
-        super().__init__(connection, cursor, engine.store_error, engine.failures, "" if in_file else _BY_BYTES)
+    def __init__(self, engine: Engine, connection: Connection) -> None:
+        super().__init__(connection, engine.store_error, engine.failures)
         self._engine = engine
 
     @contextmanager
@@ -239,8 +216,8 @@ class _Target(Rows):
 
     def add(self, table: Table, rows: Sequence[Row]) -> None:
         """Adds rows, in the caller's transaction; numbers given later are larger."""
-        self._engine.dialect.insert(self.connection, table.name, list(columns(table.name)), rows)
-        if table.numbered and self.collation:  # SQLite numbers a row by the largest number there is
+        self.connection.insert(table.name, list(columns(table.name)), rows)
+        if table.numbered and self.connection.by_bytes:  # SQLite numbers a row by the largest number there is
             owner = "assessments" if table.name == "annotations" else table.name
             (key,) = table.key
             column = "assessment_id" if table.name == "annotations" else key
@@ -293,8 +270,10 @@ class _Copy:
 
     def _find(self, table: Table, keys: Sequence[Any]) -> list[Row]:
         kind = "BIGINT" if table.numbered else "VARCHAR"
-        query = f"SELECT {table.selected()} FROM {table.name} WHERE {table.key[0]} IN (SELECT unnest($1::{kind}[]))"  # noqa: S608
-        return self._new.ask(query, [list(keys)])
+        return self._new.ask(
+            f"SELECT {table.selected()} FROM {table.name} WHERE {table.key[0]} IN (SELECT unnest($1::{kind}[]))",  # noqa: S608
+            [list(keys)],
+        )
 
     def _compare_rows(self, table: Table, old: Row, new: Row) -> None:
         if old == new:
@@ -333,7 +312,7 @@ class _Copy:
     def _scores(self, assessments: Sequence[Row]) -> list[Row]:
         numbers = [row[0] for row in assessments]
         among = f"{SCORES.key[0]} BETWEEN $1 AND $2 ORDER BY assessment_id, position"
-        query = f"SELECT {SCORES.selected()} FROM {SCORES.name} WHERE {among}"  # noqa: S608 - our own names
+        query = f"SELECT {SCORES.selected()} FROM {SCORES.name} WHERE {among}"  # noqa: S608
         wanted = set(numbers)
         return [row for row in self._old.ask(query, [min(numbers), max(numbers)]) if row[0] in wanted]
 
@@ -344,7 +323,7 @@ class _Copy:
     def _replace(self, tables: Sequence[Table]) -> None:
         with self._new.transaction():
             for table in reversed(tables):
-                self._new.connection.execute(f"DELETE FROM {table.name}")  # noqa: S608 - our own names
+                self._new.connection.execute(f"DELETE FROM {table.name}")  # noqa: S608
             for table in tables:
                 for batch in self._old.stream(_in_order(table)):
                     self._new.add(table, batch)
@@ -366,7 +345,7 @@ class _Copy:
 
 def _in_order(table: Table) -> str:
     order = f" ORDER BY {table.order}" if table.order else ""
-    return f"SELECT {table.selected()} FROM {table.name}{order}"  # noqa: S608 - our own names
+    return f"SELECT {table.selected()} FROM {table.name}{order}"  # noqa: S608
 
 
 def _digest(rows: Rows, table: Table, without: Collection[Any] = ()) -> tuple[int, str]:
@@ -376,10 +355,10 @@ def _digest(rows: Rows, table: Table, without: Collection[Any] = ()) -> tuple[in
         without: values of the key's first column, of rows that do not count.
     """
     kinds = columns(table.name)
-    order = ", ".join(name + (rows.collation if kinds[name] == "VARCHAR" else "") for name in table.key)
+    order = ", ".join(name + (rows.connection.by_bytes if kinds[name] == "VARCHAR" else "") for name in table.key)
     numbers = [place for place, kind in enumerate(kinds.values()) if kind == "FLOAT8"]
     places = [list(kinds).index(name) for name in table.key]
-    query = f"SELECT {table.selected()} FROM {table.name} ORDER BY {order}"  # noqa: S608 - our own names
+    query = f"SELECT {table.selected()} FROM {table.name} ORDER BY {order}"  # noqa: S608
     count, found = 0, hashlib.sha256()
     every = itertools.chain.from_iterable(rows.stream(query))
     for key, alike in itertools.groupby(every, lambda row: [row[place] for place in places]):

@@ -77,48 +77,32 @@ class FailureCount:
 
 def panels(connection: Connection, since: float) -> list[PanelCount]:
     """The panels active since then, the most frequent first."""
-    rows = connection.execute(
-        f"SELECT panel_digest, min(strategy), count(*) AS often FROM {CURRENT} WHERE created_at >= $1 "  # noqa: S608
-        "GROUP BY panel_digest ORDER BY often DESC, panel_digest LIMIT 50",
-        [since],
-    ).fetchall()
-    return [PanelCount(*row) for row in rows]
+    query = f"""SELECT panel_digest, min(strategy), count(*) AS often FROM {CURRENT} WHERE created_at >= $1
+        GROUP BY panel_digest ORDER BY often DESC, panel_digest LIMIT 50"""  # noqa: S608
+    return [PanelCount(*row) for row in connection.rows(query, [since])]
 
 
 def outcomes_by_day(connection: Connection, since: float) -> list[DayCount]:
     """Assessments by day and outcome: ``kept``, ``not_kept``, ``asked``, ``unscored``, ``no_verdict``, ``failed``."""
-    found = _outcomes(connection, _DAY, CURRENT, "created_at >= $1", since)
-    return [DayCount(day, kind, n) for (day, kind), n in sorted(found.items())]
+    found = _outcomes(connection, _DAY, CURRENT, "created_at >= $1", since).items()
+    return [DayCount(day, kind, n) for (day, kind), n in sorted(found)]
 
 
 def actions_by_day(connection: Connection, since: float, panel: str) -> list[DayCount]:
     """Policy decisions on one panel's assessments, by day and action."""
-    rows = connection.execute(
-        f"SELECT {_DAY}, action, count(*) FROM {CURRENT} "  # noqa: S608 - our own text
-        "WHERE created_at >= $1 AND panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
-        [since, panel],
-    ).fetchall()
-    return [DayCount(*row) for row in rows]
+    query = f"""SELECT {_DAY}, action, count(*) FROM {CURRENT}
+        WHERE created_at >= $1 AND panel_digest = $2 AND action IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"""  # noqa: S608
+    return [DayCount(*row) for row in connection.rows(query, [since, panel])]
 
 
 def _outcomes(connection: Connection, group: str, lines: str, condition: str, value: Any) -> Counter[tuple[Any, str]]:
     """(group, outcome) -> versions that fit. Those without a verdict count as failed, and only their texts say so."""
-    rows = connection.execute(
-        f"SELECT {group}, {_OUTCOME}, count(*) FROM {lines} kept WHERE {condition} GROUP BY 1, 2",  # noqa: S608
-        [value],
-    ).fetchall()
+    which = f"FROM {lines} kept WHERE {condition}"
+    rows = connection.rows(f"SELECT {group}, {_OUTCOME}, count(*) {which} GROUP BY 1, 2", [value])
     found = Counter({(one, kind): n for one, kind, n in rows})
-    failed = connection.execute(
-        f"SELECT assessment_id, {group} FROM {lines} kept WHERE status = 'failed' AND {condition}",  # noqa: S608
-        [value],
-    ).fetchall()
-    for page in pages(failed):
-        texts = dict(
-            connection.execute(
-                "SELECT assessment_id, payload FROM assessments WHERE assessment_id = ANY($1::BIGINT[])",
-                [[number for number, _ in page]],
-            ).fetchall()
-        )
+    query = "SELECT assessment_id, payload FROM assessments WHERE assessment_id = ANY($1::BIGINT[])"
+    for page in pages(connection.rows(f"SELECT assessment_id, {group} {which} AND status = 'failed'", [value])):
+        texts = connection.pairs(query, [[number for number, _ in page]])
         for number, one in page:
             if _NO_VERDICT in texts[number]:
                 found[one, "failed"] -= 1
@@ -128,24 +112,21 @@ def _outcomes(connection: Connection, group: str, lines: str, condition: str, va
 
 def judges(connection: Connection, since: float) -> list[JudgeCount]:
     """Judges by how many of their judgments were vetted since then."""
-    rows = connection.execute(
-        "SELECT judge, count(*) AS often, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted), "  # noqa: S608
-        f"count(*) FILTER (WHERE accepted IS NULL) FROM {CURRENT} WHERE created_at >= $1 "
-        "GROUP BY judge ORDER BY often DESC, judge LIMIT 100",
-        [since],
-    ).fetchall()
-    return [JudgeCount(*row) for row in rows]
+    query = f"""SELECT judge, count(*) AS often, count(*) FILTER (WHERE accepted), count(*) FILTER (WHERE NOT accepted),
+        count(*) FILTER (WHERE accepted IS NULL) FROM {CURRENT} WHERE created_at >= $1
+        GROUP BY judge ORDER BY often DESC, judge LIMIT 100"""  # noqa: S608
+    return [JudgeCount(*row) for row in connection.rows(query, [since])]
 
 
 def spending(connection: Connection, since: float) -> list[Spending]:
     """Attempts, cost and tokens by day and model."""
-    rows = connection.execute(
-        f"SELECT CAST(floor(started_at / {DAY_S}) AS INTEGER) AS day, model, count(*), "  # noqa: S608
-        "count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0), "
-        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok'), coalesce(sum(input_tokens), 0), "
-        "coalesce(sum(output_tokens), 0) FROM calls WHERE started_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2",
+    rows = connection.rows(
+        f"""SELECT CAST(floor(started_at / {DAY_S}) AS INTEGER) AS day, model, count(*),
+            count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0),
+            count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok'), coalesce(sum(input_tokens), 0),
+            coalesce(sum(output_tokens), 0) FROM calls WHERE started_at >= $1 GROUP BY 1, 2 ORDER BY 1, 2""",  # noqa: S608
         [since],
-    ).fetchall()
+    )
     return [
         Spending(day, model, n, failed, float(cost), unpriced, int(read), int(written))
         for day, model, n, failed, cost, unpriced, read, written in rows
@@ -154,9 +135,7 @@ def spending(connection: Connection, since: float) -> list[Spending]:
 
 def failures(connection: Connection, since: float) -> list[FailureCount]:
     """Failures by kind: of single attempts, and of agents after all attempts."""
-    rows = connection.execute(
-        f"""
-        SELECT kind, CAST(sum(attempts) AS BIGINT), CAST(sum(agents) AS BIGINT) FROM (
+    query = f"""SELECT kind, CAST(sum(attempts) AS BIGINT), CAST(sum(agents) AS BIGINT) FROM (
             SELECT failure_kind AS kind, count(*) AS attempts, 0 AS agents FROM calls
             WHERE failure_kind IS NOT NULL AND started_at >= $1 GROUP BY failure_kind
             UNION ALL
@@ -164,11 +143,8 @@ def failures(connection: Connection, since: float) -> list[FailureCount]:
             WHERE failure_kind IS NOT NULL AND stage IN ('agent', 'summariser')
                 AND assessment_id IN (SELECT assessment_id FROM {CURRENT} WHERE created_at >= $1)
             GROUP BY failure_kind
-        ) counted GROUP BY kind ORDER BY 3 DESC, 2 DESC, kind
-        """,  # noqa: S608 - our own text
-        [since],
-    ).fetchall()
-    return [FailureCount(kind, attempts, agents) for kind, attempts, agents in rows]
+        ) counted GROUP BY kind ORDER BY 3 DESC, 2 DESC, kind"""  # noqa: S608
+    return [FailureCount(kind, attempts, agents) for kind, attempts, agents in connection.rows(query, [since])]
 
 
 @dataclass(slots=True)
@@ -199,12 +175,10 @@ def run_totals(connection: Connection, run_ids: Sequence[str]) -> dict[str, RunT
     of_runs = f"run_id IN (SELECT unnest($1::VARCHAR[])) AND {newest_of_its_run('kept')}"
     for (run_id, kind), n in sorted(_outcomes(connection, "run_id", versions(), of_runs, list(run_ids)).items()):
         found[run_id].outcomes[kind] = n
-    for run_id, failed, n, cost, unpriced in connection.execute(
-        "SELECT run_id, failure_kind, count(*), coalesce(sum(cost_usd), 0), "
-        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok') "
-        "FROM calls WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY 1, 2 ORDER BY 1, 2",
-        [list(run_ids)],
-    ).fetchall():
+    query = """SELECT run_id, failure_kind, count(*), coalesce(sum(cost_usd), 0),
+        count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok')
+        FROM calls WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY 1, 2 ORDER BY 1, 2"""
+    for run_id, failed, n, cost, unpriced in connection.rows(query, [list(run_ids)]):
         one = found[run_id]
         one.attempts += n
         one.cost_usd += float(cost)

@@ -17,7 +17,7 @@ from metajudge.store.redaction import (
     redact_judgment,
     redact_review,
 )
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 
 _DIGESTS: Final = """
     SELECT item_digest FROM judgments WHERE item_id = $1 UNION SELECT item_digest FROM items WHERE item_id = $1
@@ -35,11 +35,10 @@ _UNLINKED: Final = "SELECT request_key FROM agent_scores WHERE request_key IS NO
 
 def known(connection: Connection, item_id: str) -> bool:
     """Whether anything is kept about an item."""
-    (count,) = only_row(
-        connection,
-        f"SELECT (SELECT count(*) FROM ({_JUDGED}) AS judged) + (SELECT count(*) FROM assessments WHERE {_ASSESSED}) "  # noqa: S608
-        "+ (SELECT count(*) FROM reviews WHERE item_id = $1) "
-        "+ (SELECT count(*) FROM audit_log WHERE kind = 'case' AND subject = $1)",
+    (count,) = connection.row(
+        f"""SELECT (SELECT count(*) FROM ({_JUDGED}) AS judged) + (SELECT count(*) FROM assessments WHERE
+        {_ASSESSED}) + (SELECT count(*) FROM reviews WHERE item_id = $1) + (SELECT count(*) FROM audit_log WHERE kind
+        = 'case' AND subject = $1)""",  # noqa: S608
         [item_id],
     )
     return bool(count)
@@ -67,12 +66,13 @@ def affected(connection: Connection, item_id: str) -> dict[str, int]:
         return {}
     found = {}
     for table, _, condition, _ in _TABLES:
-        query = f"SELECT count(*) FROM {table} WHERE NOT redacted AND ({condition})"  # noqa: S608 - our own names
-        (found[table],) = only_row(connection, query, [item_id])
+        (found[table],) = connection.row(
+            f"SELECT count(*) FROM {table} WHERE NOT redacted AND ({condition})",  # noqa: S608
+            [item_id],
+        )
     found["drafts"] = len(_drafts_about(connection, item_id))
     cases = [case_requests(connection, item_id), case_requests(connection)]
-    query = f"SELECT count(*) FROM calls WHERE {_CALLS}"  # noqa: S608 - our own names
-    (found["calls"],) = only_row(connection, query, [item_id, *cases])
+    (found["calls"],) = connection.row(f"SELECT count(*) FROM calls WHERE {_CALLS}", [item_id, *cases])  # noqa: S608
     return {table: count for table, count in found.items() if count}
 
 
@@ -87,11 +87,8 @@ def redact(connection: Connection, item_id: str) -> int:
     _redact_service(connection, item_id)
     count = 0
     for table, key, condition, redacted in _TABLES:
-        rows = connection.execute(
-            f"SELECT {key}, payload FROM {table} WHERE NOT redacted AND ({condition})",  # noqa: S608 - our own names
-            [item_id],
-        ).fetchall()
-        change = f"UPDATE {table} SET payload = $1, redacted = true WHERE {key} = $2"  # noqa: S608 - our own names
+        rows = connection.rows(f"SELECT {key}, payload FROM {table} WHERE NOT redacted AND ({condition})", [item_id])  # noqa: S608
+        change = f"UPDATE {table} SET payload = $1, redacted = true WHERE {key} = $2"  # noqa: S608
         for value, payload in rows:
             connection.execute(change, [redacted(payload), value])
         count += len(rows)
@@ -101,9 +98,9 @@ def redact(connection: Connection, item_id: str) -> int:
     cases = [case_requests(connection, item_id), case_requests(connection)]
     calls = connection.execute(
         f"""UPDATE calls SET redacted = true, token_probabilities = NULL,
-            reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
-            failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
-        WHERE {_CALLS}""",  # noqa: S608
+                reply_text = CASE WHEN reply_text IS NULL THEN NULL ELSE '{FORGOTTEN}' END,
+                failure_message = CASE WHEN failure_message IS NULL THEN NULL ELSE '{FORGOTTEN}' END
+            WHERE {_CALLS}""",  # noqa: S608
         [item_id, *cases],
     )
     return count + len(drafts) + calls.rowcount
@@ -117,12 +114,9 @@ def _redact_service(connection: Connection, item_id: str) -> None:
     """
     judged = "judgment_id IN (SELECT judgment_id FROM judgments WHERE item_id = $1)"
     for vetted, condition in ((True, judged), (False, "judgment_id = $1")):
-        rows = connection.execute(
-            "SELECT job_id, item, payload, request FROM service_results JOIN service_jobs USING (job_id) "  # noqa: S608
-            f"WHERE {condition}",
-            [item_id],
-        ).fetchall()
-        for job_id, item, payload, request in rows:
+        query = f"""SELECT job_id, item, payload, request FROM service_results JOIN service_jobs USING (job_id)
+            WHERE {condition}"""  # noqa: S608
+        for job_id, item, payload, request in connection.rows(query, [item_id]):
             if vetted == ("kind" not in orjson.loads(request)):
                 text = redact_assessment(bytes(payload).decode()).encode() if vetted else orjson.dumps(FORGOTTEN)
                 connection.execute(
@@ -130,9 +124,8 @@ def _redact_service(connection: Connection, item_id: str) -> None:
                 )
     marks = [name + orjson.dumps(item_id) for name in (b'"item_id":', b'"case_id":', b'"item":{"id":')]
     last = ["", ""]
-    while answers := connection.execute(
-        "SELECT owner, key, body FROM service_answers WHERE (owner, key) > ($1, $2) ORDER BY owner, key LIMIT 100", last
-    ).fetchall():
+    query = "SELECT owner, key, body FROM service_answers WHERE (owner, key) > ($1, $2) ORDER BY owner, key LIMIT 100"
+    while answers := connection.rows(query, last):
         for owner, key, body in answers:
             last = [owner, key]
             if body is not None and any(mark in bytes(body) for mark in marks):
@@ -141,8 +134,8 @@ def _redact_service(connection: Connection, item_id: str) -> None:
 
 def _drafts_about(connection: Connection, item_id: str) -> list[tuple[int, str]]:
     """Drafted changes whose texts may repeat what reviewers wrote about the item."""
-    rows: list[tuple[int, str]] = connection.execute(
+    rows = connection.rows(
         "SELECT entry_id, payload FROM audit_log WHERE kind = 'draft' AND strpos(payload, $1) > 0",
         [orjson.dumps(item_id).decode()],
-    ).fetchall()
+    )
     return [(number, payload) for number, payload in rows if item_id in orjson.loads(payload).get("quotes", ())]

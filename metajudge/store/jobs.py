@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from metajudge.errors import InputError, StoreError
 from metajudge.store.answers import keep_answer
-from metajudge.store.sql import Connection, Dialect
+from metajudge.store.sql import Asks, Connection, reads, writes
 
 if TYPE_CHECKING:
     from metajudge.store.store import Store
@@ -87,7 +87,7 @@ class Lane:
     of: int
 
 
-class StoredJobs:
+class StoredJobs(Asks):
     """Jobs, their items, results and lanes.
 
     Args:
@@ -95,8 +95,8 @@ class StoredJobs:
     """
 
     def __init__(self, store: "Store", lease_s: float = LEASE_S) -> None:
+        super().__init__(store.change_again, store.read)
         self._store = store
-        self._dialect = store.dialect
         self._lease_s = lease_s
         self._counted: dict[str, tuple[int, Counter[str], bool]] = {}
         self._first: dict[tuple[str, int], int] = {}
@@ -116,23 +116,24 @@ class StoredJobs:
         with upload.open("rb") as file:
             start = 0
             while lines := await asyncio.to_thread(lambda: list(islice(file, _ITEMS_AT_ONCE))):
-                await self._store.change(partial(_add_items, self._dialect, job.job_id, lines, start))
+                await self._store.change(partial(_add_items, job.job_id, lines, start))
                 start += len(lines)
 
         def accept(connection: Connection) -> None:
             query = "UPDATE service_jobs SET state = $2 WHERE job_id = $1 AND state = 'arriving'"
             if connection.execute(query, [job.job_id, job.state]).rowcount < 1:
                 raise StoreError("the upload took more than an hour to be stored: send it again, in smaller batches")
-            _add_lanes(connection, self._dialect, [(job.job_id, job.items)])
+            _add_lanes(connection, [(job.job_id, job.items)])
             if key is not None:
                 keep_answer(connection, self._store.writer_id, job.owner, key, 202, body, location)
 
         await self._store.change(accept)
 
-    async def some(self, job_ids: Sequence[str]) -> list[JobRow]:
+    @reads
+    def some(self, connection: Connection, job_ids: Sequence[str]) -> list[JobRow]:
         """The existing jobs among these ids."""
         query = f"SELECT {_JOB} FROM service_jobs WHERE job_id = ANY($1::VARCHAR[]) AND {_SHOWN}"  # noqa: S608
-        return [JobRow(*row) for row in await self._read(query, [list(job_ids)])]
+        return [JobRow(*row) for row in connection.rows(query, [list(job_ids)])]
 
     async def newest(self, before: str | None, limit: int, owner: str | None = None, part: str = "") -> list[JobRow]:
         """A page of jobs, newest first.
@@ -149,59 +150,49 @@ class StoredJobs:
         if before is not None and (last is None or owner not in (None, last.owner)):
             raise InputError(f"before: there is no job {before!r}, or it was deleted; start again from the first page")
         older = "(created_at, job_id) < (SELECT created_at, job_id FROM service_jobs WHERE job_id = $1)"
-        rows = await self._read(
-            f"SELECT {_JOB} FROM service_jobs WHERE {_SHOWN} AND ($1::VARCHAR IS NULL OR {older}) "  # noqa: S608
-            "AND ($3::VARCHAR IS NULL OR owner = $3) AND strpos(lower(job_id), $4) > 0 "
-            "ORDER BY created_at DESC, job_id DESC LIMIT $2",
-            [before, limit, owner, part.lower()],
-        )
+        query = f"""SELECT {_JOB} FROM service_jobs WHERE {_SHOWN} AND ($1::VARCHAR IS NULL OR {older})
+            AND ($3::VARCHAR IS NULL OR owner = $3) AND strpos(lower(job_id), $4) > 0
+            ORDER BY created_at DESC, job_id DESC LIMIT $2"""  # noqa: S608
+        rows = await self._read(lambda connection: connection.rows(query, [before, limit, owner, part.lower()]))
         return [JobRow(*row) for row in rows]
 
-    async def count(self, state: str) -> int:
+    @reads
+    def count(self, connection: Connection, state: str) -> int:
         """How many jobs are in a state."""
-        ((found,),) = await self._read("SELECT count(*) FROM service_jobs WHERE state = $1", [state])
-        return int(found)
+        return int(connection.row("SELECT count(*) FROM service_jobs WHERE state = $1", [state])[0])
 
-    async def counts(self, jobs: Sequence[JobRow]) -> dict[str, dict[str, int]]:
+    @reads
+    def counts(self, connection: Connection, jobs: Sequence[JobRow]) -> dict[str, dict[str, int]]:
         """How many results of each status, by job; only results that are new since the last time are read."""
-
-        def count(connection: Connection) -> dict[str, dict[str, int]]:
-            found = {}
-            for job in jobs:
-                last, counted, complete = self._counted.get(job.job_id, (0, Counter[str](), False))
-                if not complete:
-                    rows = connection.execute(
-                        "SELECT status, count(*), max(seq) FROM service_results WHERE job_id = $1 AND seq > $2 "
-                        "GROUP BY status",
-                        [job.job_id, last],
-                    ).fetchall()
-                    counted = counted + Counter({status: number for status, number, _ in rows})
-                    last = max([last, *(seq for *_, seq in rows)])
-                    self._counted[job.job_id] = (last, counted, job.state not in AT_WORK)
-                found[job.job_id] = dict(counted)
-            return found
-
         if len(self._counted) > _MOST_CACHED:
             self._counted.clear()
-        return await self._store.read(count)
+        query = """SELECT status, count(*), max(seq) FROM service_results WHERE job_id = $1 AND seq > $2
+            GROUP BY status"""
+        found = {}
+        for job in jobs:
+            last, counted, complete = self._counted.get(job.job_id, (0, Counter[str](), False))
+            if not complete:
+                rows = connection.rows(query, [job.job_id, last])
+                counted = counted + Counter({status: number for status, number, _ in rows})
+                last = max([last, *(seq for *_, seq in rows)])
+                self._counted[job.job_id] = (last, counted, job.state not in AT_WORK)
+            found[job.job_id] = dict(counted)
+        return found
 
-    async def begin(self, job_id: str) -> JobRow | None:
+    @writes
+    def begin(self, connection: Connection, job_id: str) -> JobRow | None:
         """Marks a job as running and returns it; None if it has ended or was deleted."""
-        rows = await self._store.change_again(
-            lambda connection: connection.execute(
-                f"UPDATE service_jobs SET state = 'running' WHERE job_id = $1 AND state = ANY($2) RETURNING {_JOB}",  # noqa: S608
-                [job_id, AT_WORK],
-            ).fetchall()
-        )
-        return JobRow(*rows[0]) if rows else None
+        query = f"UPDATE service_jobs SET state = 'running' WHERE job_id = $1 AND state = ANY($2) RETURNING {_JOB}"  # noqa: S608
+        return next((JobRow(*row) for row in connection.rows(query, [job_id, AT_WORK])), None)
 
-    async def next_items(self, lane: Lane, most: int) -> list[tuple[int, str]]:
+    @reads
+    def next_items(self, connection: Connection, lane: Lane, most: int) -> list[tuple[int, str]]:
         """The first items of a lane without a result."""
         place = (lane.job_id, lane.number)
-        rows = await self._read(
-            "SELECT item, payload FROM service_items AS i WHERE job_id = $1 AND item >= $5 AND item % $3 = $2 "
-            "AND NOT EXISTS (SELECT 1 FROM service_results AS r WHERE r.job_id = i.job_id AND r.item = i.item) "
-            "ORDER BY item LIMIT $4",
+        rows = connection.rows(
+            """SELECT item, payload FROM service_items AS i WHERE job_id = $1 AND item >= $5 AND item % $3 = $2
+                AND NOT EXISTS (SELECT 1 FROM service_results AS r WHERE r.job_id = i.job_id AND r.item = i.item)
+                ORDER BY item LIMIT $4""",
             [*place, lane.of, most, self._first.get(place, 0)],
         )
         if len(self._first) > _MOST_CACHED:
@@ -210,46 +201,39 @@ class StoredJobs:
             self._first[place] = rows[0][0]
         return [(item, payload) for item, payload in rows]
 
-    async def items_of(self, job_id: str, item_ids: Iterable[str]) -> list[tuple[str, str]]:
+    @reads
+    def items_of(self, connection: Connection, job_id: str, item_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Item id and record of a job's records about some items."""
-        rows = await self._read(
-            "SELECT item, item_id, payload FROM service_items WHERE job_id = $1 "
-            "AND item_id IN (SELECT unnest($2::VARCHAR[]))",
+        rows = connection.rows(
+            """SELECT item, item_id, payload FROM service_items WHERE job_id = $1
+                AND item_id IN (SELECT unnest($2::VARCHAR[]))""",
             [job_id, sorted(set(item_ids))],
         )
         return [(item_id, payload) for _, item_id, payload in sorted(rows)]
 
-    async def keep_results(self, job_id: str, results: Sequence[tuple[int, str, str, bytes]]) -> bool:
+    @writes
+    def keep_results(self, connection: Connection, job_id: str, results: Sequence[tuple[int, str, str, bytes]]) -> bool:
         """Stores (item, judgment id, status, result), once for each item; False if the job has ended."""
+        # The job's row is locked, so that results are numbered in the order of their commits.
+        if self._locked(connection, job_id) not in AT_WORK:
+            return False
+        there = connection.column(
+            "SELECT item FROM service_results WHERE job_id = $1 AND item = ANY($2::INTEGER[])",
+            [job_id, [item for item, *_ in results]],
+        )
+        new = sorted(row for row in results if row[0] not in there)
+        (last,) = connection.row("SELECT coalesce(max(seq), 0) FROM service_results WHERE job_id = $1", [job_id])
+        columns = ("job_id", "seq", "item", "judgment_id", "status", "payload")
+        rows = ((job_id, seq, *row) for seq, row in enumerate(new, last + 1))
+        connection.insert("service_results", columns, rows)
+        connection.notify(job_id)
+        return True
 
-        def keep(connection: Connection) -> bool:
-            # The job's row is locked, so that results are numbered in the order of their commits.
-            if self._locked(connection, job_id) not in AT_WORK:
-                return False
-            there = connection.execute(
-                "SELECT item FROM service_results WHERE job_id = $1 AND item = ANY($2::INTEGER[])",
-                [job_id, [item for item, *_ in results]],
-            ).fetchall()
-            new = sorted(row for row in results if (row[0],) not in there)
-            ((last,),) = connection.execute(
-                "SELECT coalesce(max(seq), 0) FROM service_results WHERE job_id = $1", [job_id]
-            ).fetchall()
-            columns = ("job_id", "seq", "item", "judgment_id", "status", "payload")
-            rows = ((job_id, seq, *row) for seq, row in enumerate(new, last + 1))
-            self._dialect.insert(connection, "service_results", columns, rows)
-            self._dialect.notify(connection, job_id)
-            return True
-
-        return await self._store.change_again(keep)
-
-    async def end(self, job_id: str, state: str, detail: str | None = None) -> None:
+    @writes
+    def end(self, connection: Connection, job_id: str, state: str, detail: str | None = None) -> None:
         """Ends a job that has not ended; :meth:`sweep` deletes its upload."""
-
-        def end(connection: Connection) -> None:
-            if self._locked(connection, job_id) in AT_WORK:
-                self._end(connection, job_id, state, detail)
-
-        await self._store.change_again(end)
+        if self._locked(connection, job_id) in AT_WORK:
+            self._end(connection, job_id, state, detail)
 
     def _end(self, connection: Connection, job_id: str, state: str, detail: str | None) -> None:
         connection.execute(
@@ -257,132 +241,96 @@ class StoredJobs:
             [job_id, state, detail, time.time()],
         )
         connection.execute("DELETE FROM service_lanes WHERE job_id = $1", [job_id])
-        self._dialect.notify(connection, job_id)
+        connection.notify(job_id)
 
-    async def forget(self, job_id: str, location: str) -> None:
+    @writes
+    def forget(self, connection: Connection, job_id: str, location: str) -> None:
         """Deletes an ended job and the answer that named it; :meth:`sweep` deletes its results."""
+        connection.execute("UPDATE service_jobs SET state = 'deleted' WHERE job_id = $1", [job_id])
+        connection.execute("DELETE FROM service_answers WHERE status = 202 AND location = $1", [location])
+        connection.notify(job_id)
 
-        def forget(connection: Connection) -> None:
-            connection.execute("UPDATE service_jobs SET state = 'deleted' WHERE job_id = $1", [job_id])
-            connection.execute("DELETE FROM service_answers WHERE status = 202 AND location = $1", [location])
-            self._dialect.notify(connection, job_id)
-
-        await self._store.change_again(forget)
-
-    async def leftovers(self) -> list[str]:
+    @writes
+    def leftovers(self, connection: Connection) -> list[str]:
         """Jobs with rows to delete: those of deleted jobs, and uploads of jobs that ended or never began."""
-
-        def find(connection: Connection) -> list[str]:
-            connection.execute(
-                "UPDATE service_jobs SET state = 'deleted' WHERE state = 'arriving' AND created_at < $1",
-                [time.time() - _ARRIVING_S],
-            )
-            rows = connection.execute(
-                "SELECT job_id FROM service_jobs AS j WHERE state = 'deleted' OR (state NOT IN ('arriving', 'queued', "
-                "'running') AND EXISTS (SELECT 1 FROM service_items AS i WHERE i.job_id = j.job_id))"
-            ).fetchall()
-            return [job_id for (job_id,) in rows]
-
-        return await self._store.change_again(find)
-
-    async def sweep(self, job_id: str) -> bool:
-        """Deletes some of a job's leftovers in a short transaction; returns whether there may be more."""
-
-        def sweep(connection: Connection) -> bool:
-            rows = connection.execute("SELECT state FROM service_jobs WHERE job_id = $1", [job_id]).fetchall()
-            deleted = rows == [("deleted",)]
-            for table in ("service_items", "service_results") if deleted else ("service_items",):
-                some = f"SELECT item FROM {table} WHERE job_id = $1 LIMIT $2"  # noqa: S608 - our own names
-                done = connection.execute(
-                    f"DELETE FROM {table} WHERE job_id = $1 AND item IN ({some})",  # noqa: S608 - our own names
-                    [job_id, _SWEPT_AT_ONCE],
-                )
-                if done.rowcount > 0:
-                    return True
-            if deleted:
-                connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
-            return False
-
-        return await self._store.change_again(sweep)
-
-    async def page(self, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
-        """A page of results by ``item`` or ``seq``."""
-        rows = await self._read(
-            f"SELECT seq, item, judgment_id, status, payload FROM service_results WHERE job_id = $1 AND {column} > $2 "  # noqa: S608
-            f"ORDER BY {column} LIMIT $3",
-            [job_id, min(after, 2**31 - 1), limit],
+        connection.execute(
+            "UPDATE service_jobs SET state = 'deleted' WHERE state = 'arriving' AND created_at < $1",
+            [time.time() - _ARRIVING_S],
         )
-        return [ResultRow(*row) for row in rows]
+        return connection.column("""SELECT job_id FROM service_jobs AS j WHERE state = 'deleted'
+            OR (state NOT IN ('arriving', 'queued', 'running')
+                AND EXISTS (SELECT 1 FROM service_items AS i WHERE i.job_id = j.job_id))""")
 
-    async def supply(self) -> None:
+    @writes
+    def sweep(self, connection: Connection, job_id: str) -> bool:
+        """Deletes some of a job's leftovers in a short transaction; returns whether there may be more."""
+        deleted = connection.rows("SELECT state FROM service_jobs WHERE job_id = $1", [job_id]) == [("deleted",)]
+        for table in ("service_items", "service_results") if deleted else ("service_items",):
+            some = f"SELECT item FROM {table} WHERE job_id = $1 LIMIT $2"  # noqa: S608
+            query = f"DELETE FROM {table} WHERE job_id = $1 AND item IN ({some})"  # noqa: S608
+            if connection.execute(query, [job_id, _SWEPT_AT_ONCE]).rowcount > 0:
+                return True
+        if deleted:
+            connection.execute("DELETE FROM service_jobs WHERE job_id = $1", [job_id])
+        return False
+
+    @reads
+    def page(self, connection: Connection, job_id: str, column: str, after: int, limit: int) -> list[ResultRow]:
+        """A page of results by ``item`` or ``seq``."""
+        query = f"""SELECT seq, item, judgment_id, status, payload FROM service_results WHERE job_id = $1
+            AND {column} > $2 ORDER BY {column} LIMIT $3"""  # noqa: S608
+        return [ResultRow(*row) for row in connection.rows(query, [job_id, min(after, 2**31 - 1), limit])]
+
+    @writes
+    def supply(self, connection: Connection) -> None:
         """Inserts lanes for unfinished jobs without any, queued by an earlier version."""
+        query = """SELECT job_id, items FROM service_jobs AS j WHERE state = ANY($1)
+            AND NOT EXISTS (SELECT 1 FROM service_lanes AS l WHERE l.job_id = j.job_id) ORDER BY created_at"""
+        _add_lanes(connection, connection.rows(query, [AT_WORK]))
 
-        def supply(connection: Connection) -> None:
-            rows = connection.execute(
-                "SELECT job_id, items FROM service_jobs AS j WHERE state = ANY($1) "
-                "AND NOT EXISTS (SELECT 1 FROM service_lanes AS l WHERE l.job_id = j.job_id) ORDER BY created_at",
-                [AT_WORK],
-            ).fetchall()
-            _add_lanes(connection, self._dialect, rows)
-
-        await self._store.change_again(supply)
-
-    async def take(self) -> Lane | None:
+    @writes
+    def take(self, connection: Connection) -> Lane | None:
         """Leases the next free lane; None if none is free."""
         now = time.time()
-        rows = await self._store.change_again(
-            lambda connection: connection.execute(
-                "UPDATE service_lanes SET writer_id = $1, held_until = $2 WHERE turn = (SELECT turn "  # noqa: S608
-                "FROM service_lanes AS kept WHERE held_until IS NULL OR held_until < $3 ORDER BY turn LIMIT 1 "
-                f"{self._dialect.skip_locked}) RETURNING turn, job_id, lane, lanes",
-                [self._store.writer_id, now + self._lease_s, now],
-            ).fetchall()
+        rows = connection.rows(
+            f"""UPDATE service_lanes SET writer_id = $1, held_until = $2 WHERE turn = (SELECT turn
+                FROM service_lanes AS kept WHERE held_until IS NULL OR held_until < $3 ORDER BY turn LIMIT 1
+                {connection.skip_locked}) RETURNING turn, job_id, lane, lanes""",  # noqa: S608
+            [self._store.writer_id, now + self._lease_s, now],
         )
         return Lane(*rows[0]) if rows else None
 
-    async def renew(self, held: Collection[Lane]) -> None:
+    @writes
+    def renew(self, connection: Connection, held: Collection[Lane]) -> None:
         """Extends the leases of the lanes that this process works on.
 
         A lane it no longer works on but still has in the database, for example after a failed put-back, must not be
         among them: its lease expires. A row that another transaction has locked is about to be deleted with its job:
         waiting for it could deadlock.
         """
-        values = [self._store.writer_id, time.time() + self._lease_s, [lane.turn for lane in held]]
-        await self._store.change_again(
-            lambda connection: connection.execute(
-                "UPDATE service_lanes SET held_until = $2 WHERE turn IN (SELECT turn FROM service_lanes AS kept "  # noqa: S608
-                f"WHERE writer_id = $1 AND turn IN (SELECT unnest($3::BIGINT[])) {self._dialect.skip_locked})",
-                values,
-            )
+        connection.execute(
+            f"""UPDATE service_lanes SET held_until = $2 WHERE turn IN (SELECT turn FROM service_lanes AS kept
+                WHERE writer_id = $1 AND turn IN (SELECT unnest($3::BIGINT[])) {connection.skip_locked})""",  # noqa: S608
+            [self._store.writer_id, time.time() + self._lease_s, [lane.turn for lane in held]],
         )
 
-    async def put_back(self, lane: Lane) -> None:
+    @writes
+    def put_back(self, connection: Connection, lane: Lane) -> None:
         """Puts a lane at the end of the queue."""
+        self._locked(connection, lane.job_id)
+        if self._drop(connection, lane):
+            connection.insert("service_lanes", _LANE, [(lane.job_id, lane.number, lane.of)])
+            connection.notify(FREE)
 
-        def put_back(connection: Connection) -> None:
-            self._locked(connection, lane.job_id)
-            if self._drop(connection, lane):
-                values = [lane.job_id, lane.number, lane.of]
-                connection.execute(f"INSERT INTO service_lanes ({', '.join(_LANE)}) VALUES ($1, $2, $3)", values)  # noqa: S608
-                self._dialect.notify(connection, FREE)
-
-        await self._store.change_again(put_back)
-
-    async def finish(self, lane: Lane) -> None:
+    @writes
+    def finish(self, connection: Connection, lane: Lane) -> None:
         """Deletes a lane whose items all have results, and ends the job if all its items have results."""
-
-        def finish(connection: Connection) -> None:
-            state = self._locked(connection, lane.job_id)
-            self._drop(connection, lane)
-            rows = connection.execute(
-                "SELECT 1 FROM service_jobs WHERE job_id = $1 "
-                "AND items <= (SELECT count(*) FROM service_results WHERE job_id = $1)",
-                [lane.job_id],
-            ).fetchall()
-            if rows and state in AT_WORK:
-                self._end(connection, lane.job_id, "done", None)
-
-        await self._store.change_again(finish)
+        state = self._locked(connection, lane.job_id)
+        self._drop(connection, lane)
+        done = "items <= (SELECT count(*) FROM service_results WHERE job_id = $1)"
+        query = f"SELECT 1 FROM service_jobs WHERE job_id = $1 AND {done}"  # noqa: S608
+        if state in AT_WORK and connection.rows(query, [lane.job_id]):
+            self._end(connection, lane.job_id, "done", None)
         self._first.pop((lane.job_id, lane.number), None)
 
     def _drop(self, connection: Connection, lane: Lane) -> bool:
@@ -392,23 +340,20 @@ class StoredJobs:
 
     def _locked(self, connection: Connection, job_id: str) -> str | None:
         """A job's state; its row is locked until the end of the transaction, so that its changes are serialised."""
-        query = f"SELECT state FROM service_jobs WHERE job_id = $1 {self._dialect.for_update}"  # noqa: S608
-        return next((str(state) for (state,) in connection.execute(query, [job_id]).fetchall()), None)
-
-    async def _read(self, query: str, values: list[Any]) -> list[Any]:
-        return await self._store.read(lambda connection: connection.execute(query, values).fetchall())
+        query = f"SELECT state FROM service_jobs WHERE job_id = $1 {connection.for_update}"  # noqa: S608
+        return next(iter(connection.column(query, [job_id])), None)
 
 
-def _add_items(dialect: Dialect, job_id: str, lines: Sequence[bytes], start: int, connection: Connection) -> None:
+def _add_items(job_id: str, lines: Sequence[bytes], start: int, connection: Connection) -> None:
     rows = []
     for item, line in enumerate(lines, start):
         data = orjson.loads(line)  # a judgment has an item, other records are one
         rows.append((job_id, item, data.get("item", data)["id"], line.decode().rstrip("\n")))
-    dialect.insert(connection, "service_items", ("job_id", "item", "item_id", "payload"), rows)
+    connection.insert("service_items", ("job_id", "item", "item_id", "payload"), rows)
 
 
-def _add_lanes(connection: Connection, dialect: Dialect, jobs: Iterable[tuple[str, int]]) -> None:
+def _add_lanes(connection: Connection, jobs: Iterable[tuple[str, int]]) -> None:
     rows = [(job_id, lane, LANES) for job_id, items in jobs for lane in range(min(LANES, items))]
     if rows:
-        dialect.insert(connection, "service_lanes", _LANE, rows, "ON CONFLICT DO NOTHING")
-        dialect.notify(connection, FREE)
+        connection.insert("service_lanes", _LANE, rows, "ON CONFLICT DO NOTHING")
+        connection.notify(FREE)

@@ -24,7 +24,7 @@ from metajudge.store.rows import (
     assessment_row,
     call_row,
 )
-from metajudge.store.sql import Connection, Dialect, Engine, Row
+from metajudge.store.sql import Connection, Engine, Row
 from metajudge.types import AgentResult, Assessment, CallRecord, Failure, TokenUsage
 
 
@@ -118,16 +118,15 @@ _RESTORE: Final = """
 
 def commit(engine: Engine, connection: Any, writer_id: int, records: Sequence[Record], number: int) -> None:
     """Puts a writer's group into the database, all of it or nothing, and notes its number."""
-    dialect = engine.dialect
     calls = [call_row(record) for record in records if isinstance(record, CallRecord)]
     writes = [record for record in records if isinstance(record, AssessmentWrite)]
     with engine.transaction(connection):
         if calls:
-            dialect.insert(connection, "calls", CALLS, calls)
+            connection.insert("calls", CALLS, calls)
         if writes:
             items, judgments = [w.item for w in writes if w.item], [w.judgment for w in writes if w.judgment]
-            save_texts(connection, dialect, items, judgments)
-            append(connection, dialect, writes)
+            save_texts(connection, items, judgments)
+            append(connection, writes)
         connection.execute("UPDATE writers SET committed = $1 WHERE writer_id = $2", [number, writer_id])
 
 
@@ -137,13 +136,13 @@ def committed(connection: Any, writer_id: int) -> int:
     Raises:
         StoreError: the writer's own row is gone.
     """
-    rows = connection.execute("SELECT committed FROM writers WHERE writer_id = $1", [writer_id]).fetchall()
+    rows = connection.rows("SELECT committed FROM writers WHERE writer_id = $1", [writer_id])
     if not rows:
         raise StoreError("the store was emptied or restored while it was in use: open the store again")
     return int(rows[0][0])
 
 
-def save_texts(connection: Connection, dialect: Dialect, items: Sequence[Row], judgments: Sequence[Row]) -> int:
+def save_texts(connection: Connection, items: Sequence[Row], judgments: Sequence[Row]) -> int:
     """Keeps the rows of items and judgments, once per digest; returns how many were added or restored.
 
     In the order given; sorted where rows are locked, so that two processes that save the same cannot deadlock.
@@ -151,35 +150,40 @@ def save_texts(connection: Connection, dialect: Dialect, items: Sequence[Row], j
     saved = 0
     for table, columns, rows in (("items", ITEMS, items), ("judgments", JUDGMENTS, judgments)):
         once = {row[0]: row for row in rows}
-        missing = once if dialect.for_update else without(connection, table, columns[0], once)
-        new = [once[one] for one in (sorted(once) if dialect.for_update else once) if one in missing]
+        missing = once if connection.for_update else without(connection, table, columns[0], once)
+        new = [once[one] for one in (sorted(once) if connection.for_update else once) if one in missing]
         if new:
             ending = _RESTORE.format(key=columns[0], table=table)
-            saved += dialect.insert(connection, table, columns, new, ending)
+            saved += connection.insert(table, columns, new, ending)
     return saved
 
 
 def without(connection: Connection, table: str, digest: str, asked: Collection[str]) -> set[str]:
     """Those of these digests that a table has no row of, or one whose texts were forgotten."""
-    query = f"SELECT {digest} FROM {table} WHERE {digest} IN (SELECT unnest($1::VARCHAR[])) AND NOT redacted"  # noqa: S608
-    return set(asked).difference(found for (found,) in connection.execute(query, [list(asked)]).fetchall())
+    return set(asked).difference(
+        connection.column(
+            f"SELECT {digest} FROM {table} WHERE {digest} IN (SELECT unnest($1::VARCHAR[])) AND NOT redacted",  # noqa: S608
+            [list(asked)],
+        )
+    )
 
 
-def rows_to_add(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite]) -> NewRows:
+def rows_to_add(connection: Connection, writes: Sequence[AssessmentWrite]) -> NewRows:
     """The rows that these writes add, in their order.
 
     The first assessment under a key is added whatever its content, since look-ups are by key. On PostgreSQL
     saving a judgment has locked its row, changed or not, until this transaction ends: no other process can append
     anything about it between this look and the rows that follow.
     """
-    rows = connection.execute(
-        "SELECT DISTINCT key FROM assessments WHERE key IN (SELECT unnest($1::VARCHAR[]))",
-        [[write.key for write in writes]],
-    ).fetchall()
-    known = {key for (key,) in rows}
+    known = set(
+        connection.column(
+            "SELECT DISTINCT key FROM assessments WHERE key IN (SELECT unnest($1::VARCHAR[]))",
+            [[write.key for write in writes]],
+        )
+    )
     latest = _newest(connection, {write.subject for write in writes if write.key in known})
     most = sum(1 if write.annotation is None else 2 for write in writes)
-    numbers = iter(dialect.numbers(connection, "assessments", "assessment_id", most))
+    numbers = iter(connection.numbers("assessments", "assessment_id", most))
     new = NewRows()
     for write in writes:
         before = latest.get(write.subject)
@@ -199,22 +203,22 @@ def _newest(connection: Connection, subjects: Iterable[Subject]) -> dict[Subject
     wanted = set(subjects)
     if not wanted:
         return {}
-    rows = connection.execute(
-        "SELECT a.judgment_digest, a.panel_digest, a.assessment_id, a.payload, n.payload "
-        "FROM assessments a LEFT JOIN annotations n ON n.assessment_id = a.assessment_id "
-        "WHERE a.judgment_digest IN (SELECT unnest($1::VARCHAR[])) ORDER BY a.assessment_id, n.annotation_id",
+    rows = connection.rows(
+        """SELECT a.judgment_digest, a.panel_digest, a.assessment_id, a.payload, n.payload
+            FROM assessments a LEFT JOIN annotations n ON n.assessment_id = a.assessment_id
+            WHERE a.judgment_digest IN (SELECT unnest($1::VARCHAR[])) ORDER BY a.assessment_id, n.annotation_id""",
         [sorted({one.judgment_digest for one in wanted})],
-    ).fetchall()
+    )
     return {Subject(*row[:2]): Newest(*row[2:]) for row in rows if row[:2] in wanted}  # the last one is the newest
 
 
-def append(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite], at: float | None = None) -> int:
+def append(connection: Connection, writes: Sequence[AssessmentWrite], at: float | None = None) -> int:
     """Adds the rows of assessments whose judgments' texts are there; returns how many of them added one.
 
     Args:
         at: when they were made; None for now.
     """
-    new, now = rows_to_add(connection, dialect, writes), time.time() if at is None else at
+    new, now = rows_to_add(connection, writes), time.time() if at is None else at
     assessments = [assessment_row(number, write, now) for number, write in new.assessments]
     scores = [row for number, write in new.assessments for row in agent_rows(number, write.assessment)]
     annotations = [annotation_row(number, of, write, now) for number, of, write in new.annotations]
@@ -224,20 +228,20 @@ def append(connection: Connection, dialect: Dialect, writes: Sequence[Assessment
         ("annotations", ANNOTATIONS, annotations),
     ):
         if rows:
-            dialect.insert(connection, table, columns, rows)
+            connection.insert(table, columns, rows)
     return new.changed
 
 
-def append_block(connection: Connection, dialect: Dialect, writes: Sequence[AssessmentWrite]) -> int:
+def append_block(connection: Connection, writes: Sequence[AssessmentWrite]) -> int:
     """As :func:`append`, where the texts were kept in another transaction.
 
     Locks the judgments' rows until the transaction ends, as saving them does: no other process can append anything
     about them meanwhile.
     """
-    if dialect.for_update:
+    if connection.for_update:
         connection.execute(
-            "SELECT 1 FROM judgments WHERE judgment_digest IN (SELECT unnest($1::VARCHAR[])) "  # noqa: S608
-            f"ORDER BY judgment_digest {dialect.for_update}",
+            f"""SELECT 1 FROM judgments WHERE judgment_digest IN (SELECT unnest($1::VARCHAR[]))
+                ORDER BY judgment_digest {connection.for_update}""",  # noqa: S608
             [[write.assessment.judgment_digest for write in writes]],
         )
-    return append(connection, dialect, writes)
+    return append(connection, writes)

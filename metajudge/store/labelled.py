@@ -31,7 +31,7 @@ _STEP: Final[dict[Basis, tuple[str, str]]] = {
 """The number of a basis and its step: scores in ((k - 1) / 100, k / 100], probabilities in [k / 100, (k + 1) / 100)."""
 
 _QUESTION: Final = (
-    f"CASE WHEN (SELECT sum(n) > 1 AND max(n) > {MOST_SHARE} * sum(n) FROM (SELECT count(DISTINCT item) AS n "  # noqa: S608 - our own text
+    f"CASE WHEN (SELECT sum(n) > 1 AND max(n) > {MOST_SHARE} * sum(n) FROM (SELECT count(DISTINCT item) AS n "  # noqa: S608
     "FROM line_facts WHERE created_at >= $1 AND panel_digest = $2 GROUP BY question) texts) "
     "THEN coalesce(f.item, f.judgment) ELSE coalesce(f.question, f.item, f.judgment) END AS question"
 )
@@ -67,7 +67,7 @@ class Scope:
             f"ELSE {'NULL' if self.source == 'people' else 'f.correct'} END AS correct"
         )
         text = (
-            f"(SELECT {columns}, {_QUESTION}, {correct} FROM line_facts f "  # noqa: S608 - our own text
+            f"(SELECT {columns}, {_QUESTION}, {correct} FROM line_facts f "  # noqa: S608
             "WHERE f.created_at >= $1 AND f.panel_digest = $2) f"
         )
         return text, [self.since, self.panel, right, wrong]
@@ -146,11 +146,11 @@ def steps(connection: Connection, scope: Scope, basis: Basis) -> Steps:
     """Counts judgments by score or probability, in steps of one hundredth (:data:`_STEP`)."""
     column, step = _STEP[basis]
     among, values = scope.query(column)
-    rows = connection.execute(
-        f"SELECT CAST({step} AS INTEGER), question, count(*), count(correct), count(*) FILTER (WHERE correct) "  # noqa: S608
-        f"FROM {among} GROUP BY 1, 2 ORDER BY 1 DESC",
+    rows = connection.rows(
+        f"""SELECT CAST({step} AS INTEGER), question, count(*), count(correct), count(*) FILTER (WHERE correct)
+            FROM {among} GROUP BY 1, 2 ORDER BY 1 DESC""",  # noqa: S608
         values,
-    ).fetchall()
+    )
     found: dict[int, Counter[str]] = {}
     without = 0
     last: dict[int, tuple[int, int]] = {}
@@ -178,14 +178,12 @@ def steps(connection: Connection, scope: Scope, basis: Basis) -> Steps:
 def tenths(connection: Connection, scope: Scope) -> list[Tenth]:
     """Labelled judgments by tenths of their probability, ascending; empty tenths are left out."""
     among, values = scope.query("probability")
-    rows = connection.execute(
-        f"""
-        SELECT CASE WHEN probability < 1 THEN CAST(floor(probability * {TENTHS}) AS INTEGER) ELSE {TENTHS - 1} END,
-            count(*) FILTER (WHERE correct), count(*), sum(probability)
-        FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, question ORDER BY 1
-        """,  # noqa: S608 - our own text
+    tenth = f"CASE WHEN probability < 1 THEN CAST(floor(probability * {TENTHS}) AS INTEGER) ELSE {TENTHS - 1} END"
+    rows = connection.rows(
+        f"""SELECT {tenth}, count(*) FILTER (WHERE correct), count(*), sum(probability)
+            FROM {among} WHERE probability IS NOT NULL AND correct IS NOT NULL GROUP BY 1, question ORDER BY 1""",  # noqa: S608
         values,
-    ).fetchall()
+    )
     kinds: dict[int, Counter[tuple[int, int]]] = {}
     totals: Counter[int] = Counter()
     for tenth, hits, size, total in rows:
@@ -197,12 +195,9 @@ def tenths(connection: Connection, scope: Scope) -> list[Tenth]:
 def groups(connection: Connection, scope: Scope) -> list[Group]:
     """Counts judgments by judge, outcome, kind of verdict, threshold and policy."""
     among, values = scope.query("judge, accepted, kind, threshold, policy")
-    rows = connection.execute(
-        "SELECT judge, coalesce(accepted, false), kind, threshold, policy, count(*) "  # noqa: S608 - our own text
-        f"FROM {among} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
-        values,
-    ).fetchall()
-    return [Group(judge, bool(accepted), *alike) for judge, accepted, *alike in rows]
+    query = f"""SELECT judge, coalesce(accepted, false), kind, threshold, policy, count(*)
+        FROM {among} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""  # noqa: S608
+    return [Group(judge, bool(accepted), *alike) for judge, accepted, *alike in connection.rows(query, values)]
 
 
 _SAID: Final = (
@@ -218,8 +213,10 @@ def counts(connection: Connection, scope: Scope) -> dict[str | None, dict[str, C
     Whether a guarantee covers a judgment, or it failed, is not looked at: these rows say nothing.
     """
     among, values = scope.query(f"judge, {_SAID} AS said, {_FATE} AS fate")
-    query = f"SELECT said, fate, coalesce(CAST(correct AS INTEGER), -1), question, judge FROM {among}"  # noqa: S608
-    rows = connection.execute(query, values).fetchall()
+    rows = connection.rows(
+        f"SELECT said, fate, coalesce(CAST(correct AS INTEGER), -1), question, judge FROM {among}",  # noqa: S608
+        values,
+    )
     said, fate, correct, question = (np.array([row[at] for row in rows], dtype=np.int64) for at in range(4))
     cells = places_of(SAID, _FATES)[said, fate]
     correct[said == SAID.index("no_verdict")] = -1
@@ -240,12 +237,12 @@ def judge_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
     compared.
     """
     among = "FROM line_facts WHERE created_at >= $1 AND panel_digest = $2 AND item IS NOT NULL AND answer IS NOT NULL"
-    rows = connection.execute(
-        f"SELECT judge, item, graded, CASE WHEN count(DISTINCT answer) > 1 THEN '{TIE}' ELSE min(answer) END {among} "
-        f"AND judge IN (SELECT judge {among} GROUP BY judge ORDER BY count(*) DESC, judge LIMIT {COMPARED}) "
-        "GROUP BY 1, 2, 3",
+    rows = connection.rows(
+        f"""SELECT judge, item, graded, CASE WHEN count(DISTINCT answer) > 1 THEN '{TIE}' ELSE min(answer) END
+            {among} AND judge IN (SELECT judge {among} GROUP BY judge ORDER BY count(*) DESC, judge LIMIT {COMPARED})
+            GROUP BY 1, 2, 3""",
         [scope.since, scope.panel],
-    ).fetchall()
+    )
     said: dict[str, dict[tuple[int, str | None], str]] = {}
     for judge, item, graded, answer in rows:
         said.setdefault(judge, {})[item, graded] = answer
@@ -258,17 +255,12 @@ def judge_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
 
 def agent_pairs(connection: Connection, scope: Scope) -> list[PairCount]:
     """How often two agents are on the same side of the threshold, over assessments that both scored."""
-    rows = connection.execute(
-        """
-        WITH said AS (
+    query = """WITH said AS (
             SELECT s.assessment_id, s.agent, s.score - f.threshold > 5e-10 AS trusts
             FROM line_facts f JOIN agent_scores s ON s.assessment_id = f.assessment_id
             WHERE f.created_at >= $1 AND f.panel_digest = $2 AND s.stage = 'agent' AND s.score IS NOT NULL
         )
         SELECT a.agent, b.agent, count(*), count(*) FILTER (WHERE a.trusts = b.trusts)
         FROM said a JOIN said b ON b.assessment_id = a.assessment_id AND a.agent < b.agent
-        GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent
-        """,
-        [scope.since, scope.panel],
-    ).fetchall()
-    return [PairCount(*row) for row in rows]
+        GROUP BY a.agent, b.agent ORDER BY a.agent, b.agent"""
+    return [PairCount(*row) for row in connection.rows(query, [scope.since, scope.panel])]

@@ -9,7 +9,7 @@ import orjson
 from metajudge.providers.budget_book import BudgetBook, BudgetState
 from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, LimitBook
 from metajudge.store.sql import Ask as Change
-from metajudge.store.sql import Connection, Dialect
+from metajudge.store.sql import Connection
 
 T = TypeVar("T")
 B = TypeVar("B", BudgetBook, LimitBook)
@@ -27,9 +27,8 @@ class StoredLimits:
         lease_s: seconds after which the call of a process that was not heard of is taken for ended.
     """
 
-    def __init__(self, change: Change, dialect: Dialect, lease_s: float = LEASE_S) -> None:
+    def __init__(self, change: Change, lease_s: float = LEASE_S) -> None:
         self._change = change
-        self._lock = f"SELECT state FROM service_limits WHERE name = $1 {dialect.for_update}"  # noqa: S608
         self._lease_s = lease_s
 
     async def enter(self, ticket: str, ask: Ask) -> float | None:
@@ -86,13 +85,11 @@ class StoredLimits:
         """Changes a row's data, given with the time, in one transaction; a row that is not there has no data."""
 
         def changed(connection: Connection) -> T:
-            rows = connection.execute(self._lock, [name]).fetchall()
-            if not rows:
-                connection.execute(
-                    "INSERT INTO service_limits (name, state) VALUES ($1, '{}') ON CONFLICT DO NOTHING", [name]
-                )
-                rows = connection.execute(self._lock, [name]).fetchall()
-            ((state,),) = rows
+            locked = f"SELECT state FROM service_limits WHERE name = $1 {connection.for_update}"  # noqa: S608
+            if not (found := connection.column(locked, [name])):
+                connection.insert("service_limits", ("name", "state"), [(name, "{}")], "ON CONFLICT DO NOTHING")
+                found = connection.column(locked, [name])
+            (state,) = found
             data, result = change(orjson.loads(state), time.time())
             text = orjson.dumps(data).decode()
             if text != state:

@@ -8,7 +8,6 @@ of rows.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -16,7 +15,7 @@ import orjson
 from metajudge.evidence.units import Asked
 from metajudge.store.redaction import FORGOTTEN
 from metajudge.store.rows import annotated_data
-from metajudge.store.sql import Ask, Connection, Dialect, only_row, pages
+from metajudge.store.sql import Asks, Connection, pages, reads, writes
 from metajudge.types import AnyVerdict, Category, Grade, VerdictKind, is_right, kind_of, parse_verdict
 from metajudge.types.label import labels_in, settled
 from metajudge.types.right import DEFAULTS
@@ -70,71 +69,58 @@ def short(digest: str) -> int:
     return int.from_bytes(hashlib.blake2b(digest.encode(), digest_size=8).digest(), "big") - 2**63
 
 
-class LineFacts:
-    """Keeps the table complete.
-
-    Args:
-        change: runs a change in one transaction; safe to repeat.
-        ask: runs a read-only query, after everything acknowledged.
-    """
-
-    def __init__(self, change: Ask, ask: Ask, dialect: Dialect) -> None:
-        self._change = change
-        self._ask = ask
-        self._dialect = dialect
+class LineFacts(Asks):
+    """Keeps the table complete."""
 
     async def add_missing(self) -> None:
         """Adds the rows that are missing, part by part; may be cancelled in between."""
-        for part in await self._ask(_incomplete):
-            found = await self._ask(partial(self._read, part=part))
-            await self._change(partial(self._add, part=part, found=found))
+        for part in await self._read(_incomplete):
+            found = await self._found(part)
+            await self._add(part, found)
 
-    def _read(self, connection: Connection, *, part: int) -> list[Fact]:
+    @reads
+    def _found(self, connection: Connection, part: int) -> list[Fact]:
         return facts(connection, _missing(connection, part))
 
-    def _add(self, connection: Connection, *, part: int, found: Sequence[Fact]) -> None:
-        self._dialect.lock(connection, "facts")
-        wanted = set(_missing(connection, part, self._dialect.for_share))  # another process may have been quicker
-        rows = [fact for fact in found if fact.number in wanted]
-        self._dialect.insert(connection, "line_facts", Fact._fields, rows)
+    @writes
+    def _add(self, connection: Connection, part: int, found: Sequence[Fact]) -> None:
+        connection.take_turns("facts")
+        wanted = set(_missing(connection, part, connection.for_share))  # another process may have been quicker
+        connection.insert("line_facts", Fact._fields, [fact for fact in found if fact.number in wanted])
 
 
 def _incomplete(connection: Connection) -> list[int]:
     """The parts with lines without facts, the newest first."""
-    lines, there = only_row(connection, "SELECT (SELECT count(*) FROM lines), (SELECT count(*) FROM line_facts)")
+    lines, there = connection.row("SELECT (SELECT count(*) FROM lines), (SELECT count(*) FROM line_facts)")
     if lines == there:
         return []
-    rows = connection.execute(
-        f"SELECT part FROM (SELECT number >> {_BITS} AS part, 1 AS n FROM lines UNION ALL "  # noqa: S608 - our own text
-        f"SELECT number >> {_BITS}, -1 FROM line_facts) counted GROUP BY part HAVING sum(n) > 0 ORDER BY part DESC"
-    ).fetchall()
-    return [int(part) for (part,) in rows]
+    return connection.column(
+        f"""SELECT part FROM (SELECT number >> {_BITS} AS part, 1 AS n FROM lines UNION ALL
+            SELECT number >> {_BITS}, -1 FROM line_facts) counted GROUP BY part HAVING sum(n) > 0 ORDER BY part DESC"""  # noqa: S608
+    )
 
 
 def _missing(connection: Connection, part: int, locked: str = "") -> list[int]:
     """Numbers of a part's lines without facts."""
-    rows = connection.execute(
-        "SELECT number FROM lines WHERE number BETWEEN $1 AND $2 AND number NOT IN "  # noqa: S608 - our own text
-        f"(SELECT number FROM line_facts WHERE number BETWEEN $1 AND $2) ORDER BY number {locked}",
+    return connection.column(
+        f"""SELECT number FROM lines WHERE number BETWEEN $1 AND $2 AND number NOT IN
+            (SELECT number FROM line_facts WHERE number BETWEEN $1 AND $2) ORDER BY number {locked}""",  # noqa: S608
         [part << _BITS, ((part + 1) << _BITS) - 1],
-    ).fetchall()
-    return [number for (number,) in rows]
+    )
 
 
 def facts(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
     """Verdicts of the lines with these ascending numbers, read from texts, in this order."""
     found: list[Fact] = []
     for page in pages(numbers):
-        lines = connection.execute(
-            """
-            SELECT l.number, l.assessment_id, a.judgment_digest, l.created_at, a.final_score, n.probability,
-                l.accepted, l.panel_digest, l.judge, l.policy, a.payload, n.payload
-            FROM lines l JOIN assessments a ON a.assessment_id = l.assessment_id
-                LEFT JOIN annotations n ON n.annotation_id = l.number
-            WHERE l.number = ANY($1::BIGINT[]) ORDER BY l.number
-            """,
+        lines = connection.rows(
+            """SELECT l.number, l.assessment_id, a.judgment_digest, l.created_at, a.final_score, n.probability,
+                    l.accepted, l.panel_digest, l.judge, l.policy, a.payload, n.payload
+                FROM lines l JOIN assessments a ON a.assessment_id = l.assessment_id
+                    LEFT JOIN annotations n ON n.annotation_id = l.number
+                WHERE l.number = ANY($1::BIGINT[]) ORDER BY l.number""",
             [page],
-        ).fetchall()
+        )
         said = _said(connection, {line[2] for line in lines})
         for number, assessment_id, judgment, *numbers, accepted, panel, judge, policy, payload, annotation in lines:
             item, correct, *verdict = said.get(judgment, _UNKNOWN)
@@ -150,15 +136,13 @@ _UNKNOWN: Final = (None,) * 6
 
 def _said(connection: Connection, judgments: Iterable[str]) -> dict[str, tuple[Any, ...]]:
     """What judgments and the labels of their items say, by digest: item, correct, kind, graded, answer, question."""
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT judgment_digest, item_digest, payload FROM judgments WHERE judgment_digest = ANY($1::VARCHAR[])",
         [list(judgments)],
-    ).fetchall()
-    items = dict(
-        connection.execute(
-            "SELECT item_digest, payload FROM items WHERE item_digest = ANY($1::VARCHAR[])",
-            [list({item for _, item, _ in rows})],
-        ).fetchall()
+    )
+    items = connection.pairs(
+        "SELECT item_digest, payload FROM items WHERE item_digest = ANY($1::VARCHAR[])",
+        [list({item for _, item, _ in rows})],
     )
     found = {}
     for digest, item, payload in rows:

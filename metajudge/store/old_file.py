@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 
@@ -28,15 +28,13 @@ from metajudge.store.rows import (
     call_row,
     without_annotation,
 )
-from metajudge.store.sql import Row, add_numbered, steps_in
-from metajudge.store.sqlite import SqliteDialect
-from metajudge.store.tables import columns, quoted
+from metajudge.store.sql import Row, quoted, steps_in
+from metajudge.store.sqlite import SqliteConnection
+from metajudge.store.tables import columns
 from metajudge.types import CallRecord, Usage
 
 if sys.platform != "win32":
     import fcntl
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 _SETTINGS: Final[dict[str, Any]] = {
     "threads": 2,
@@ -79,6 +77,30 @@ _ORPHANS: Final = """
 """
 
 
+class _Old(SqliteConnection):
+    """DuckDB understands the common subset of SQL; it is given rows column by column."""
+
+    def __init__(self, raw: Any) -> None:
+        super().__init__(raw)
+        self.raw: Any = raw
+
+    def execute(self, query: str, parameters: Any = None, /) -> Any:
+        return self.raw.execute(query, parameters and list(parameters))
+
+    def insert(self, table: str, columns: Iterable[str], rows: Iterable[Row], ending: str = "") -> int:
+        names, values = list(columns), list(map(list, zip(*rows, strict=True)))
+        if values:
+            kinds = _kinds(table)
+            selected = ", ".join(f"unnest(${place}::{kinds[name]}[])" for place, name in enumerate(names, 1))
+            into = f"{_ROWS.get(table, table)} ({', '.join(map(quoted, names))})"
+            self.execute(f"INSERT INTO {into} SELECT {selected}", values)
+        return 0
+
+
+def _kinds(table: str) -> dict[str, str]:
+    return {name: kind.removeprefix("PACKED ") for name, kind in columns(table).items()}
+
+
 def side_files(path: Path, state: Path | None = None) -> dict[str, Path]:
     """What there is beside a store's file that belongs to it, by the end of its name: logs, and what the service kept.
 
@@ -93,7 +115,7 @@ def side_files(path: Path, state: Path | None = None) -> dict[str, Path]:
 
 
 @contextmanager
-def opened(path: Path, folder: Path | None, state: Path | None = None) -> Iterator["DuckDBPyConnection"]:
+def opened(path: Path, folder: Path | None, state: Path | None = None) -> Iterator["_Old"]:
     """An old store with the tables of today, and with what a killed process left in its log.
 
     The file and its side files are left alone: a copy of them is brought up to date.
@@ -113,16 +135,17 @@ def opened(path: Path, folder: Path | None, state: Path | None = None) -> Iterat
             copy = Path(scratch) / "old"
             _copy(path, copy, state)
             connection = stack.enter_context(duckdb.connect(copy, config=_SETTINGS | {"temp_directory": scratch}))
-            _migrate(connection, path)
-            _replay(connection, copy, path)
-            connection.execute(_ORPHANS)
-            _add_tables(connection)
-            _add_service(connection, copy)
+            old = _Old(connection)
+            _migrate(old, path)
+            _replay(old, copy, path)
+            old.execute(_ORPHANS)
+            _add_tables(old)
+            _add_service(old, copy)
         except OSError as error:
             raise StoreError(f"cannot copy the store {path}: {error}. It needs room for a copy of its files") from error
         except (duckdb.Error, sqlite3.Error, ValueError, KeyError, TypeError, IndexError) as error:
             raise unreadable(path, error) from error
-        yield connection
+        yield old
 
 
 def unreadable(path: Path, error: Exception) -> StoreError:
@@ -149,20 +172,20 @@ def _copy(path: Path, copy: Path, state: Path | None) -> None:
         ) from error
 
 
-def _migrate(connection: "DuckDBPyConnection", path: Path) -> None:
+def _migrate(connection: _Old, path: Path) -> None:
     """Applies the steps that the file lacks."""
-    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    tables = connection.rows("SELECT table_name FROM duckdb_tables()")
     if ("migrations",) not in tables:
         raise StoreError(f"{path} is a DuckDB database, but not a metajudge store; it was not changed")
-    ((applied,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
+    (applied,) = connection.row("SELECT coalesce(max(version), 0) FROM migrations")
     for step in steps_in("duckdb"):
         if step.version > applied:
             connection.execute(step.sql)
 
 
-def _replay(connection: "DuckDBPyConnection", copy: Path, path: Path) -> None:
+def _replay(connection: _Old, copy: Path, path: Path) -> None:
     """Adds the acknowledged records that a killed process left in its log."""
-    ((committed,),) = connection.execute("SELECT committed FROM write_ahead").fetchall()
+    (committed,) = connection.row("SELECT committed FROM write_ahead")
     segments = sorted(one for one in copy.parent.iterdir() if _SEGMENT.search(one.name))
     left = [one for one in segments if int(one.name[-9:]) > committed]
     for segment in left:
@@ -209,51 +232,29 @@ def _decoded(payload: bytes) -> Record:
     return AssessmentWrite(key, run_id, found, text, completed, annotation, item, judgment)
 
 
-def _add(connection: "DuckDBPyConnection", records: Sequence[Record], at: float) -> None:
+def _add(connection: _Old, records: Sequence[Record], at: float) -> None:
     calls = [record for record in records if isinstance(record, CallRecord)]
     writes = [record for record in records if isinstance(record, AssessmentWrite)]
     _keep(connection, "items", ITEMS, [write.item for write in writes])
     _keep(connection, "judgments", JUDGMENTS, [write.judgment for write in writes])
-    dialect = _OldDialect()
     for table in ("calls", "assessment_rows"):
         connection.execute(f"ALTER TABLE {table} ALTER COLUMN key_hash SET DEFAULT 0")  # it is not read
-    add_numbered(connection, dialect, "calls", ("call_id", *CALLS), [call_row(call) for call in calls])
-    append(connection, dialect, writes, at)
+    connection.add_numbered("calls", ("call_id", *CALLS), [call_row(call) for call in calls])
+    append(connection, writes, at)
 
 
-class _OldDialect(SqliteDialect):
-    """DuckDB understands the common subset of SQL; it is given rows column by column."""
-
-    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
-        _insert(connection, table, columns, list(rows))
-        return 0
-
-
-def _keep(connection: "DuckDBPyConnection", table: str, names: Sequence[str], rows: Sequence[Row | None]) -> None:
+def _keep(connection: _Old, table: str, names: Sequence[str], rows: Sequence[Row | None]) -> None:
     """Adds texts that are missing, and restores those that were forgotten."""
     for row in {one[0]: one for one in rows if one is not None}.values():
-        there = connection.execute(f"SELECT redacted FROM {table} WHERE {names[0]} = $1", [row[0]]).fetchall()  # noqa: S608
+        there = connection.rows(f"SELECT redacted FROM {table} WHERE {names[0]} = $1", [row[0]])  # noqa: S608
         if not there:
-            _insert(connection, table, names, [row])
+            connection.insert(table, names, [row])
         elif there == [(True,)]:
             restored = f"UPDATE {table} SET payload = $2, redacted = false WHERE {names[0]} = $1"  # noqa: S608
             connection.execute(restored, [row[0], row[-2]])
 
 
-def _kinds(table: str) -> dict[str, str]:
-    return {name: kind.removeprefix("PACKED ") for name, kind in columns(table).items()}
-
-
-def _insert(connection: "DuckDBPyConnection", table: str, names: Iterable[str], rows: Sequence[Row]) -> None:
-    """Adds rows, column by column."""
-    listed, kinds = list(names), _kinds(table)
-    if rows:
-        values = ", ".join(f"unnest(${place}::{kinds[name]}[])" for place, name in enumerate(listed, 1))
-        into = f"{_ROWS.get(table, table)} ({', '.join(map(quoted, listed))})"
-        connection.execute(f"INSERT INTO {into} SELECT {values}", list(map(list, zip(*rows, strict=True))))
-
-
-def _add_tables(connection: "DuckDBPyConnection") -> None:
+def _add_tables(connection: _Old) -> None:
     """Makes the tables that the file lacks, with the decisions that are no outcomes yet.
 
     Those are the ones after the last one of each source that is.
@@ -262,24 +263,22 @@ def _add_tables(connection: "DuckDBPyConnection") -> None:
         names = ", ".join(f"{quoted(name)} {kind}" for name, kind in _kinds(table).items())
         connection.execute(f"CREATE TABLE {table} ({names})")
     for source, key, table, condition in _QUEUED:
-        connection.execute(
-            f"INSERT INTO event_queue SELECT '{source}', {key} FROM {table} WHERE {condition} AND {key} > "  # noqa: S608
-            f"(SELECT coalesce(max(number), 0) FROM event_sources WHERE source = '{source}')"
-        )
+        connection.execute(f"""INSERT INTO event_queue SELECT '{source}', {key} FROM {table} WHERE {condition}
+            AND {key} > (SELECT coalesce(max(number), 0) FROM event_sources WHERE source = '{source}')""")  # noqa: S608
 
 
-def _add_service(connection: "DuckDBPyConnection", copy: Path) -> None:
+def _add_service(connection: _Old, copy: Path) -> None:
     """Adds what the service kept: in an SQLite file, in a file for each upload, and the day's budget."""
     with closing(sqlite3.connect(copy.with_name(f"{copy.name}.service"))) as ledger:
         if ledger.execute("SELECT 1 FROM sqlite_master WHERE name = 'jobs'").fetchall():
             for table, query in _LEDGER.items():
-                _insert(connection, table, columns(table), ledger.execute(query).fetchall())
+                connection.insert(table, columns(table), ledger.execute(query).fetchall())
     at_work = "SELECT job_id FROM service_jobs WHERE state IN ('queued', 'running')"
-    for (job_id,) in connection.execute(at_work).fetchall():
+    for job_id in connection.column(at_work):
         upload = copy.with_name(f"{copy.name}.jobs") / f"{job_id}.jsonl"
         lines = upload.read_text("utf-8").split("\n")[:-1] if upload.exists() else []
         items = [(job_id, item, _item_of(line), line) for item, line in enumerate(lines)]
-        _insert(connection, "service_items", columns("service_items"), items)
+        connection.insert("service_items", columns("service_items"), items)
         if not items:
             connection.execute(f"{_LOST} WHERE job_id = $1", [job_id])
     budget = copy.with_name(f"{copy.name}.budget")
@@ -287,7 +286,7 @@ def _add_service(connection: "DuckDBPyConnection", copy: Path) -> None:
         book = BudgetBook.from_json(orjson.loads(budget.read_bytes()))
         book.held = {}  # of a process that has ended
         state = orjson.dumps(book.to_json()).decode()
-        _insert(connection, "service_limits", columns("service_limits"), [("budget", state)])
+        connection.insert("service_limits", columns("service_limits"), [("budget", state)])
 
 
 def _item_of(line: str) -> str:

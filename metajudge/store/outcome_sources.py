@@ -1,26 +1,22 @@
 """Stored decisions that are not outcomes yet: which rows, read as findings."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from metajudge.outcomes.model import Finding
-from metajudge.outcomes.ruling import outcome_of_action, outcome_of_people, people_data
-from metajudge.reviews.review import HumanDecision, Review
-from metajudge.store.sql import Connection, only_row
+from metajudge.outcomes.model import Finding, OutcomeName
+from metajudge.reviews.review import HumanDecision, Outcome, Review
+from metajudge.store.sql import Connection
+from metajudge.types.decision import Action
 
 _LOG = logging.getLogger("metajudge.store")
 
-ANNOTATION: Final = "annotation"
-AUDIT: Final = "audit"
-DECISION: Final = "decision"
-AMENDMENT: Final = "amendment"
-MACHINE: Final = (ANNOTATION, AUDIT)
-"""Sources of machines' decisions."""
-PEOPLE: Final = (DECISION, AMENDMENT)
-"""Sources of people's decisions."""
+MACHINE: Final = ("annotation", "audit")
+PEOPLE: Final = ("decision", "amendment")
+"""Sources of machines' and of people's decisions."""
 COLUMNS: Final = (
     "number, event_id, kind, subject_id, subject_digest, item_id, outcome, decided_by, decided_at, policy, "
     "policy_digest, source, source_number, follows, amends, details"
@@ -29,10 +25,9 @@ COLUMNS: Final = (
 
 def waiting(connection: Connection, source: str, limit: int) -> list[int]:
     """Numbers of decisions that are not outcomes yet, ascending; triggers queue them in their transactions."""
-    rows = connection.execute(
+    return connection.column(
         "SELECT number FROM event_queue WHERE source = $1 ORDER BY number LIMIT $2", [source, limit]
-    ).fetchall()
-    return [number for (number,) in rows]
+    )
 
 
 def taken(connection: Connection, source: str, numbers: Sequence[int]) -> None:
@@ -44,19 +39,19 @@ def taken(connection: Connection, source: str, numbers: Sequence[int]) -> None:
 
 def newest(connection: Connection, digests: Iterable[str]) -> list[Any]:
     """Rows (:data:`COLUMNS`) of the newest outcome on each of these contents, of any kind, that has one."""
-    return connection.execute(
-        f"SELECT {COLUMNS} FROM events e WHERE subject_digest = ANY($1::VARCHAR[]) AND NOT EXISTS (SELECT 1 "  # noqa: S608
-        "FROM events l WHERE l.subject_digest = e.subject_digest AND l.kind = e.kind AND l.number > e.number)",
+    return connection.rows(
+        f"""SELECT {COLUMNS} FROM events e WHERE subject_digest = ANY($1::VARCHAR[]) AND NOT EXISTS (SELECT 1
+            FROM events l WHERE l.subject_digest = e.subject_digest AND l.kind = e.kind AND l.number > e.number)""",  # noqa: S608
         [sorted(set(digests))],
-    ).fetchall()
+    )
 
 
 def findings(connection: Connection, source: str, numbers: Sequence[int]) -> list[Finding]:
     """Stored decisions as findings, by number; a review that waits for further people gives none."""
     if source in PEOPLE:
-        return _findings_of_people(connection, source == AMENDMENT, numbers)
-    query, made = (_ANNOTATIONS, _of_annotation) if source == ANNOTATION else (_ENTRIES, _of_entry)
-    return _readable(source, connection.execute(query, [list(numbers)]).fetchall(), made)
+        return _findings_of_people(connection, source == "amendment", numbers)
+    query, made = (_ANNOTATIONS, _of_annotation) if source == "annotation" else (_ENTRIES, _of_entry)
+    return _readable(source, connection.rows(query, [list(numbers)]), made)
 
 
 _ANNOTATIONS: Final = """
@@ -161,7 +156,7 @@ def _of_clash(number: int, _subject: str, at: float, record: dict[str, Any]) -> 
 
 def newest_number(connection: Connection) -> int:
     """The number of the newest event, 0 without one."""
-    (number,) = only_row(connection, "SELECT coalesce(max(number), 0) FROM events")
+    (number,) = connection.row("SELECT coalesce(max(number), 0) FROM events")
     return int(number)
 
 
@@ -189,10 +184,7 @@ def _findings_of_people(connection: Connection, amendments: bool, numbers: Seque
     about = "review_id = ANY($1::VARCHAR[])"
     reviews = {
         name: Review.model_validate_json(payload)
-        for name, payload in connection.execute(
-            f"SELECT review_id, payload FROM reviews WHERE {about}",  # noqa: S608 - our own text
-            [names],
-        ).fetchall()
+        for name, payload in connection.rows(f"SELECT review_id, payload FROM reviews WHERE {about}", [names])  # noqa: S608
     }
     first, amended = (
         _read_said(connection, f"{some} AND {about} ORDER BY 1", names) for some in (_DECISIONS, _AMENDMENTS)
@@ -207,8 +199,10 @@ def _findings_of_people(connection: Connection, amendments: bool, numbers: Seque
 
 
 def _read_said(connection: Connection, query: str, values: Sequence[object]) -> list[_Said]:
-    rows = connection.execute(query, [list(values)]).fetchall()
-    return [_Said(number, name, HumanDecision.model_validate_json(payload)) for number, name, payload in rows]
+    return [
+        _Said(number, name, HumanDecision.model_validate_json(payload))
+        for number, name, payload in connection.rows(query, [list(values)])
+    ]
 
 
 def _until(one: _Said, first: Iterable[_Said], amended: Iterable[_Said], is_amendment: bool) -> list[HumanDecision]:
@@ -256,3 +250,43 @@ def _of_review(review: Review, decisions: Sequence[HumanDecision], number: int, 
             "unsettled": reason,
         },
     )
+
+
+_OF_ACTION = {
+    Action.APPROVE: OutcomeName.APPROVED,
+    Action.REVIEW: OutcomeName.ESCALATED,
+    Action.REVIEW_PRIORITY: OutcomeName.ESCALATED,
+    Action.REJECT: OutcomeName.REJECTED,
+}
+
+
+def outcome_of_action(action: str) -> OutcomeName:
+    """The outcome of a policy's action."""
+    return _OF_ACTION[Action(action)]
+
+
+def outcome_of_people(decisions: Sequence[HumanDecision]) -> tuple[OutcomeName, str | None]:
+    """The outcome of a review that as many people decided as were asked, with the reason if it is not final.
+
+    ``cannot_tell`` abstains. More than half of the others reject: rejected. More than half approve it as it is:
+    approved. More than half approve it, with or without corrections: approved with changes. Else escalated.
+
+    Args:
+        decisions: one a person.
+    """
+    votes = Counter(one.outcome for one in decisions if one.outcome is not Outcome.CANNOT_TELL)
+    said = votes.total()
+    if not said:
+        return OutcomeName.ESCALATED, "nobody could tell"
+    if 2 * votes[Outcome.REJECT] > said:
+        return OutcomeName.REJECTED, None
+    if 2 * votes[Outcome.APPROVE] > said:
+        return OutcomeName.APPROVED, None
+    if 2 * (votes[Outcome.APPROVE] + votes[Outcome.MODIFY]) > said:
+        return OutcomeName.APPROVED_WITH_CHANGES, None
+    return OutcomeName.ESCALATED, "people are divided"
+
+
+def people_data(decisions: Sequence[HumanDecision]) -> list[dict[str, Any]]:
+    """People's decisions for an event: without their free text."""
+    return [one.data("reviewer", "outcome", "verdict", "scores", "blind", "decided_at") for one in decisions]

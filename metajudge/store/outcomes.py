@@ -26,7 +26,7 @@ from metajudge.outcomes.model import (
     outcome_after,
 )
 from metajudge.store.outcome_sources import COLUMNS, MACHINE, PEOPLE, findings, newest, newest_number, taken, waiting
-from metajudge.store.sql import Ask, Connection, Dialect, add_numbered, only_row
+from metajudge.store.sql import Ask, Asks, Connection, reads, writes
 
 BATCH: Final = 1_000
 """Decisions that become outcomes in one transaction."""
@@ -53,26 +53,23 @@ _FIELDS: Final = COLUMNS.replace("decided_by", "by").split(", ")[:-1]
 _SENDS: Final = ("receiver", "number", "state", "failures", "due_at", "holder")
 
 
-class StoredOutcomes:
+class StoredOutcomes(Asks):
     """The outcomes of a store, and the events that receivers are to get.
 
     Args:
-        write: runs a function in a transaction, which its error undoes.
-        read: runs a function on a reading connection, after everything acknowledged.
+        write, read: as for :class:`~metajudge.store.sql.Asks`; what is read follows everything acknowledged.
         holder: names this opening of the store among those that send.
     """
 
-    def __init__(self, write: Ask, read: Ask, dialect: Dialect, holder: str) -> None:
-        self._write = write
-        self._read = read
-        self._dialect = dialect
+    def __init__(self, write: Ask, read: Ask, holder: str) -> None:
+        super().__init__(write, read)
         self._holder = holder
         self._collecting = asyncio.Lock()
 
     async def collect(self, limit: int = BATCH) -> int:
         """Turns stored decisions into outcomes, oldest first; returns how many were looked at, 0 if none was left."""
         async with self._collecting:  # the next batch must know what this one made
-            return await self._write(lambda connection: self._collect(connection, limit))
+            return await self._collect(limit)
 
     async def collect_all(self, most: int | None = None) -> int:
         """Turns every stored decision into an outcome; returns how many were looked at.
@@ -85,51 +82,55 @@ class StoredOutcomes:
             looked_at += some
         return looked_at
 
-    async def page(
-        self, wanted: OutcomeFilter | None = None, *, before: int | None = None, limit: int = 50
+    @reads
+    def page(
+        self, connection: Connection, wanted: OutcomeFilter | None = None, *, before: int | None = None, limit: int = 50
     ) -> list[FinalOutcome]:
         """A page, newest first.
 
         Args:
             before: the number of the last outcome of the page before.
         """
-        condition, values = _fitting(wanted, "" if before is None else "number < $6", before)
-        return await self._read(lambda c: _outcomes(c, condition, f"number DESC LIMIT {int(limit)}", values))
+        fitting = _fitting(wanted, "" if before is None else "number < $6", before)
+        return _outcomes(connection, f"number DESC LIMIT {int(limit)}", *fitting)
 
-    async def since(self, number: int, wanted: OutcomeFilter | None = None, *, limit: int = 500) -> list[FinalOutcome]:
+    @reads
+    def since(
+        self, connection: Connection, number: int, wanted: OutcomeFilter | None = None, *, limit: int = 500
+    ) -> list[FinalOutcome]:
         """Outcomes above a number, oldest first."""
-        condition, values = _fitting(wanted, "number > $6", number)
-        return await self._read(lambda c: _outcomes(c, condition, f"number LIMIT {int(limit)}", values))
+        return _outcomes(connection, f"number LIMIT {int(limit)}", *_fitting(wanted, "number > $6", number))
 
-    async def about(self, name: str) -> list[FinalOutcome]:
+    @reads
+    def about(self, connection: Connection, name: str) -> list[FinalOutcome]:
         """All outcomes of a judgment, clash, case or item with this id, or the one with this event id; oldest first."""
         condition = f"{_KINDS} AND (subject_id = $1 OR item_id = $1 OR event_id = $1 OR subject_digest = $1)"
-        return await self._read(lambda connection: _outcomes(connection, condition, "number", [name]))
+        return _outcomes(connection, "number", condition, [name])
 
-    async def current(self, subjects: Sequence[tuple[str, str]]) -> list[FinalOutcome]:
+    @reads
+    def current(self, connection: Connection, subjects: Sequence[tuple[str, str]]) -> list[FinalOutcome]:
         """The newest outcome on each of these contents, given as (kind, digest), that has one."""
-        rows = await self._read(lambda connection: newest(connection, (digest for _, digest in subjects)))
+        found = map(outcome_of, newest(connection, (digest for _, digest in subjects)))
         wanted = set(subjects)
-        return [one for one in map(outcome_of, rows) if (one.kind, one.subject_digest) in wanted]
+        return [one for one in found if (one.kind, one.subject_digest) in wanted]
 
-    async def counts(self, wanted: OutcomeFilter | None = None) -> list[OutcomeCount]:
+    @reads
+    def counts(self, connection: Connection, wanted: OutcomeFilter | None = None) -> list[OutcomeCount]:
         """How many outcomes ended alike, by kind and by who decided."""
         condition, values = _fitting(wanted)
-        query = (
-            f"SELECT kind, outcome, decided_by, count(*) FROM events e WHERE {condition} "  # noqa: S608 - our own text
-            "GROUP BY kind, outcome, decided_by"
+        grouped = "kind, outcome, decided_by"
+        found = sorted(
+            connection.rows(f"SELECT {grouped}, count(*) FROM events e WHERE {condition} GROUP BY {grouped}", values)  # noqa: S608
         )
-        rows = await self._read(lambda connection: connection.execute(query, values).fetchall())
-        return [
-            OutcomeCount(kind=kind, outcome=outcome, by=by, count=count) for kind, outcome, by, count in sorted(rows)
-        ]
+        return [OutcomeCount(**dict(zip(OutcomeCount.model_fields, row, strict=True))) for row in found]
 
+    @writes
     def _collect(self, connection: Connection, limit: int) -> int:
         """One batch; machines' decisions first, as people judge decisions that were stored before.
 
         People's rows are looked for before the machines': whatever they judged is then seen, too.
         """
-        self._dialect.lock(connection, "events")
+        connection.take_turns("events")
         said = {source: waiting(connection, source, limit) for source in reversed(PEOPLE)}
         for source in (*MACHINE, *PEOPLE):
             if numbers := said[source] if source in said else waiting(connection, source, limit):
@@ -140,152 +141,138 @@ class StoredOutcomes:
                 return len(numbers)
         return 0
 
-    async def call_back(self, callbacks: Sequence[Callback]) -> int:
+    @writes
+    def call_back(self, connection: Connection, callbacks: Sequence[Callback]) -> int:
         """Adds events that are no outcomes; one that is there already stays as it is. Returns how many are new."""
+        connection.take_turns("events")
+        return self._append(connection, [], callbacks)
 
-        def change(connection: Connection) -> int:
-            self._dialect.lock(connection, "events")
-            return self._append(connection, [], callbacks)
-
-        return await self._write(change)
-
-    async def register(self, receiver: str, host: str, *, now: float, callbacks: bool = False) -> None:
+    @writes
+    def register(
+        self, connection: Connection, receiver: str, host: str, *, now: float, callbacks: bool = False
+    ) -> None:
         """Makes a receiver known: it gets what is decided from now on. One that is known already keeps its place.
 
         Args:
             receiver: digest of its address.
             callbacks: whether it gets ``job.ended`` and ``review.decided``, too.
         """
-
-        def change(connection: Connection) -> None:
-            self._dialect.lock(connection, "events")
-            rows = connection.execute("SELECT callbacks FROM receivers WHERE receiver = $1", [receiver]).fetchall()
-            if not rows:
-                newest = newest_number(connection)
-                connection.execute(
-                    "INSERT INTO receivers VALUES ($1, $2, $3, $4, $4, $5)", [receiver, host, callbacks, newest, now]
-                )
-            elif callbacks and not rows[0][0]:
-                connection.execute("UPDATE receivers SET callbacks = true WHERE receiver = $1", [receiver])
-
-        await self._write(change)
-
-    async def wish(self, receiver: str, numbers: Sequence[int]) -> int:
-        """Queues outcomes that were decided before the receiver was known; returns how many it has accepted already."""
-
-        def change(connection: Connection) -> int:
-            self._dialect.lock(connection, "events")
-            claimed = _claimed(connection, receiver)
-            past = {number for number in numbers if claimed is not None and number <= claimed[0]}
-            rows = connection.execute(
-                "SELECT number FROM event_deliveries WHERE receiver = $1 AND delivered AND number = ANY($2::BIGINT[])",
-                [receiver, list(past)],
-            ).fetchall()
-            accepted = {number for (number,) in rows}
-            self._hold(connection, receiver, sorted(past - accepted), "waiting", 0.0)
-            return len(accepted)
-
-        return await self._write(change) if numbers else 0
-
-    async def claim(self, receiver: str, *, now: float, limit: int) -> list[QueuedEvent]:
-        """Takes the next events to send: those whose next try is due or whose sender was killed, then new ones."""
-
-        def change(connection: Connection) -> list[QueuedEvent]:
-            self._dialect.lock(connection, "events")
-            due = self._due(connection, receiver, now, limit)
-            claimed = _claimed(connection, receiver)
-            if claimed is None:
-                return []
-            new = _above(connection, claimed[0], claimed[1], limit - len(due))
+        connection.take_turns("events")
+        claimed = _claimed(connection, receiver)
+        if claimed is None:
             connection.execute(
-                "UPDATE event_sends SET state = 'sending', holder = $1, due_at = $2 "
-                "WHERE receiver = $3 AND number = ANY($4::BIGINT[])",
-                [self._holder, now + CLAIM_S, receiver, list(due)],
+                "INSERT INTO receivers VALUES ($1, $2, $3, $4, $4, $5)",
+                [receiver, host, callbacks, newest_number(connection), now],
             )
-            self._hold(connection, receiver, new, "sending", now + CLAIM_S)
-            if new:
-                connection.execute("UPDATE receivers SET claimed = $1 WHERE receiver = $2", [new[-1], receiver])
-            return _queued(connection, dict.fromkeys(new, 0) | due)
+        elif callbacks and not claimed[1]:
+            connection.execute("UPDATE receivers SET callbacks = true WHERE receiver = $1", [receiver])
 
-        return await self._write(change)
+    @writes
+    def wish(self, connection: Connection, receiver: str, numbers: Sequence[int]) -> int:
+        """Queues outcomes that were decided before the receiver was known; returns how many it has accepted already."""
+        connection.take_turns("events")
+        claimed = _claimed(connection, receiver)
+        past = {number for number in numbers if claimed is not None and number <= claimed[0]}
+        delivered = "SELECT number FROM event_deliveries WHERE receiver = $1 AND delivered"
+        accepted = set(connection.column(f"{delivered} AND number = ANY($2::BIGINT[])", [receiver, list(past)]))
+        self._hold(connection, receiver, sorted(past - accepted), "waiting", 0.0)
+        return len(accepted)
 
-    async def sent(self, number: int, how: Sent, failures: int = 0) -> bool:
+    @writes
+    def claim(self, connection: Connection, receiver: str, *, now: float, limit: int) -> list[QueuedEvent]:
+        """Takes the next events to send: those whose next try is due or whose sender was killed, then new ones."""
+        connection.take_turns("events")
+        due = self._due(connection, receiver, now, limit)
+        claimed = _claimed(connection, receiver)
+        if claimed is None:
+            return []
+        new = _above(connection, claimed[0], claimed[1], limit - len(due))
+        connection.execute(
+            """UPDATE event_sends SET state = 'sending', holder = $1, due_at = $2
+                WHERE receiver = $3 AND number = ANY($4::BIGINT[])""",
+            [self._holder, now + CLAIM_S, receiver, list(due)],
+        )
+        self._hold(connection, receiver, new, "sending", now + CLAIM_S)
+        if new:
+            connection.execute("UPDATE receivers SET claimed = $1 WHERE receiver = $2", [new[-1], receiver])
+        return _queued(connection, dict.fromkeys(new, 0) | due)
+
+    @writes
+    def sent(self, connection: Connection, number: int, how: Sent, failures: int = 0) -> bool:
         """Records how a try to send ended; returns whether the event was given up.
 
         Args:
             failures: tries in vain before this one.
         """
+        connection.execute(
+            "INSERT INTO event_deliveries VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            [number, how.receiver, how.delivered, how.attempts, how.status, how.reason, how.ended_at],
+        )
+        of_event = "WHERE receiver = $1 AND number = $2"
+        if how.delivered:
+            connection.execute(f"DELETE FROM event_sends {of_event}", [how.receiver, number])  # noqa: S608
+            return False
         waits = failures < len(WAITS_S)
+        state, due = ("waiting", how.ended_at + WAITS_S[failures]) if waits else ("given_up", how.ended_at)
+        connection.execute(
+            f"UPDATE event_sends SET state = $3, failures = $4, due_at = $5, reason = $6 {of_event}",  # noqa: S608
+            [how.receiver, number, state, failures + 1, due, how.reason],
+        )
+        return not waits
 
-        def change(connection: Connection) -> bool:
-            connection.execute(
-                "INSERT INTO event_deliveries VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                [number, how.receiver, how.delivered, how.attempts, how.status, how.reason, how.ended_at],
-            )
-            if how.delivered:
-                connection.execute(
-                    "DELETE FROM event_sends WHERE receiver = $1 AND number = $2", [how.receiver, number]
-                )
-                return False
-            state, due = ("waiting", how.ended_at + WAITS_S[failures]) if waits else ("given_up", how.ended_at)
-            connection.execute(
-                "UPDATE event_sends SET state = $3, failures = $4, due_at = $5, reason = $6 "
-                "WHERE receiver = $1 AND number = $2",
-                [how.receiver, number, state, failures + 1, due, how.reason],
-            )
-            return not waits
-
-        return await self._write(change)
-
-    async def release(self, receiver: str, numbers: Sequence[int]) -> None:
+    @writes
+    def release(self, connection: Connection, receiver: str, numbers: Sequence[int]) -> None:
         """Gives back claimed events that were not tried."""
-        query = (
-            "UPDATE event_sends SET state = 'waiting', due_at = 0 WHERE receiver = $1 AND state = 'sending' "
-            "AND holder = $2 AND number = ANY($3::BIGINT[])"
+        connection.execute(
+            """UPDATE event_sends SET state = 'waiting', due_at = 0 WHERE receiver = $1 AND state = 'sending'
+                AND holder = $2 AND number = ANY($3::BIGINT[])""",
+            [receiver, self._holder, list(numbers)],
         )
-        if numbers:
-            await self._write(lambda c: c.execute(query, [receiver, self._holder, list(numbers)]).rowcount)
 
-    async def resume(self, receiver: str) -> int:
+    @writes
+    def resume(self, connection: Connection, receiver: str) -> int:
         """Makes everything that waits or was given up due now; returns how many events."""
-        query = (
-            "UPDATE event_sends SET state = 'waiting', failures = 0, due_at = 0 "
-            "WHERE receiver = $1 AND state <> 'sending'"
-        )
-        return await self._write(lambda connection: connection.execute(query, [receiver]).rowcount)
+        return connection.execute(
+            """UPDATE event_sends SET state = 'waiting', failures = 0, due_at = 0
+                WHERE receiver = $1 AND state <> 'sending'""",
+            [receiver],
+        ).rowcount
 
-    async def deliveries(self, number: int) -> list[Sent]:
+    @reads
+    def deliveries(self, connection: Connection, number: int) -> list[Sent]:
         """How each try to send an event ended, oldest first."""
-        query = (
-            "SELECT receiver, delivered, attempts, status, reason, ended_at FROM event_deliveries "
-            "WHERE number = $1 ORDER BY ended_at"
-        )
-        rows = await self._read(lambda connection: connection.execute(query, [number]).fetchall())
-        return [Sent(**dict(zip(Sent.model_fields, row, strict=True))) for row in rows]
+        fields = ", ".join(Sent.model_fields)
+        return [
+            Sent(**dict(zip(Sent.model_fields, row, strict=True)))
+            for row in connection.rows(
+                f"SELECT {fields} FROM event_deliveries WHERE number = $1 ORDER BY ended_at",  # noqa: S608
+                [number],
+            )
+        ]
 
-    async def receivers(self) -> list[ReceiverState]:
+    @reads
+    def receivers(self, connection: Connection) -> list[ReceiverState]:
         """Every receiver and how far it is."""
-        return await self._read(_receivers)
+        return [_receiver(connection, row) for row in connection.rows(_RECEIVERS)]
 
     def _due(self, connection: Connection, receiver: str, now: float, limit: int) -> dict[int, int]:
-        there = [str(number) for number in self._dialect.alive(connection)]
-        rows = connection.execute(
-            "SELECT number, failures FROM event_sends WHERE receiver = $1 AND (state = 'waiting' AND due_at <= $2 "
-            "OR state = 'sending' AND (due_at <= $2 OR holder NOT IN (SELECT unnest($3::VARCHAR[])))) "
-            "ORDER BY number LIMIT $4",
+        there = [str(number) for number in connection.alive()]
+        return connection.pairs(
+            """SELECT number, failures FROM event_sends WHERE receiver = $1 AND (state = 'waiting' AND due_at <= $2
+                OR state = 'sending' AND (due_at <= $2 OR holder NOT IN (SELECT unnest($3::VARCHAR[]))))
+                ORDER BY number LIMIT $4""",
             [receiver, now, there, limit],
-        ).fetchall()
-        return dict(rows)
+        )
 
     def _hold(self, connection: Connection, receiver: str, numbers: Sequence[int], state: str, due_at: float) -> None:
         rows = [(receiver, number, state, 0, due_at, self._holder) for number in numbers]
-        self._dialect.insert(connection, "event_sends", _SENDS, rows, "ON CONFLICT DO NOTHING")
+        connection.insert("event_sends", _SENDS, rows, "ON CONFLICT DO NOTHING")
 
     def _append(self, connection: Connection, outcomes: Sequence[FinalOutcome], callbacks: Sequence[Callback]) -> int:
         """Adds events with new numbers; one that is there stays as it is. Returns how many are new."""
         rows = [_outcome_row(one) for one in outcomes] + [_callback_row(one) for one in callbacks]
         ending = "ON CONFLICT DO NOTHING"
-        return add_numbered(connection, self._dialect, "events", COLUMNS.split(", "), rows, ending) if rows else 0
+        return connection.add_numbered("events", COLUMNS.split(", "), rows, ending) if rows else 0
 
 
 def _new(connection: Connection, found: Sequence[Finding]) -> list[FinalOutcome]:
@@ -310,16 +297,12 @@ def _fitting(wanted: OutcomeFilter | None, beyond: str = "", number: int | None 
     return condition, [one.kind, outcome, one.by, one.policy, one.since, *([number] if beyond else ())]
 
 
-def _outcomes(connection: Connection, condition: str, ending: str, values: Sequence[Any]) -> list[FinalOutcome]:
+def _outcomes(connection: Connection, ending: str, condition: str, values: Sequence[Any]) -> list[FinalOutcome]:
     """The outcomes that fit."""
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM events e WHERE {condition} ORDER BY {ending}",  # noqa: S608 - our own names
-        list(values),
-    ).fetchall()
-    later = connection.execute(
-        "SELECT follows FROM events WHERE follows = ANY($1::VARCHAR[])", [[row[1] for row in rows]]
-    ).fetchall()
-    replaced = {name for (name,) in later}
+    rows = connection.rows(f"SELECT {COLUMNS} FROM events e WHERE {condition} ORDER BY {ending}", list(values))  # noqa: S608
+    replaced = set(
+        connection.column("SELECT follows FROM events WHERE follows = ANY($1::VARCHAR[])", [[row[1] for row in rows]])
+    )
     return [outcome_of(row, is_current=row[1] not in replaced) for row in rows]
 
 
@@ -352,53 +335,49 @@ def _event_of(row: Sequence[Any]) -> dict[str, Any]:
 
 def _claimed(connection: Connection, receiver: str) -> tuple[int, bool] | None:
     """The last number that was claimed for a receiver, and whether it gets callbacks."""
-    rows = connection.execute("SELECT claimed, callbacks FROM receivers WHERE receiver = $1", [receiver]).fetchall()
+    rows = connection.rows("SELECT claimed, callbacks FROM receivers WHERE receiver = $1", [receiver])
     return None if not rows else (int(rows[0][0]), bool(rows[0][1]))
 
 
 def _above(connection: Connection, number: int, callbacks: bool, limit: int) -> list[int]:
-    rows = connection.execute(
-        f"SELECT number FROM events WHERE {_FOR_RECEIVER} ORDER BY number LIMIT $3",  # noqa: S608 - our own text
+    return connection.column(
+        f"SELECT number FROM events WHERE {_FOR_RECEIVER} ORDER BY number LIMIT $3",  # noqa: S608
         [number, callbacks, max(limit, 0)],
-    ).fetchall()
-    return [found for (found,) in rows]
+    )
 
 
 def _queued(connection: Connection, failures: dict[int, int]) -> list[QueuedEvent]:
-    rows = connection.execute(
-        f"SELECT {COLUMNS} FROM events WHERE number = ANY($1::BIGINT[]) ORDER BY number",  # noqa: S608 - our own names
-        [list(failures)],
-    ).fetchall()
+    query = f"SELECT {COLUMNS} FROM events WHERE number = ANY($1::BIGINT[]) ORDER BY number"  # noqa: S608
     return [
-        QueuedEvent(number=row[0], event_id=row[1], event=_event_of(row), failures=failures[row[0]]) for row in rows
+        QueuedEvent(number=row[0], event_id=row[1], event=_event_of(row), failures=failures[row[0]])
+        for row in connection.rows(query, [list(failures)])
     ]
 
 
-def _receivers(connection: Connection) -> list[ReceiverState]:
-    found = []
-    for receiver, host, callbacks, registered_at, claimed in connection.execute(
-        "SELECT receiver, host, callbacks, registered_at, claimed FROM receivers ORDER BY registered_at, receiver"
-    ).fetchall():
-        sends = connection.execute(
-            "SELECT state, reason FROM event_sends WHERE receiver = $1 ORDER BY number DESC", [receiver]
-        ).fetchall()
-        states = Counter(state for state, _ in sends)
-        delivered = "SELECT count(*) FROM event_deliveries WHERE receiver = $1 AND delivered"
-        behind = f"SELECT count(*) FROM events WHERE {_FOR_RECEIVER}"  # noqa: S608 - our own text
-        one = ReceiverState(
-            receiver=receiver,
-            host=host,
-            callbacks=callbacks,
-            registered_at=registered_at,
-            delivered=only_row(connection, delivered, [receiver])[0],
-            behind=only_row(connection, behind, [claimed, callbacks])[0],
-            waiting=states["waiting"],
-            sending=states["sending"],
-            given_up=states["given_up"],
-            last_reason=next((reason for _, reason in sends if reason is not None), None),
-        )
-        found.append(one)
-    return found
+_RECEIVERS: Final = (
+    "SELECT receiver, host, callbacks, registered_at, claimed FROM receivers ORDER BY registered_at, receiver"
+)
+
+
+def _receiver(connection: Connection, row: Sequence[Any]) -> ReceiverState:
+    """How far a receiver is, from :data:`_RECEIVERS`."""
+    receiver, host, callbacks, registered_at, claimed = row
+    sends = connection.rows(
+        "SELECT state, reason FROM event_sends WHERE receiver = $1 ORDER BY number DESC", [receiver]
+    )
+    states = Counter(state for state, _ in sends)
+    delivered = "SELECT count(*) FROM event_deliveries WHERE receiver = $1 AND delivered"
+    behind = f"SELECT count(*) FROM events WHERE {_FOR_RECEIVER}"  # noqa: S608
+    return ReceiverState(
+        receiver=receiver,
+        host=host,
+        callbacks=callbacks,
+        registered_at=registered_at,
+        delivered=connection.row(delivered, [receiver])[0],
+        behind=connection.row(behind, [claimed, callbacks])[0],
+        **{state: states[state] for state in ("waiting", "sending", "given_up")},
+        last_reason=next((reason for _, reason in sends if reason is not None), None),
+    )
 
 
 def callbacks_of(findings: Iterable[Finding]) -> list[Callback]:

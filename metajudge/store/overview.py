@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from metajudge.reviews.review import Review
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 from metajudge.store.texts import about, as_in_json, contains, excerpt, question_of, questions
 
 RECENT_CALLS: Final = 500_000
@@ -108,15 +108,14 @@ class DecidedClash:
 
 def waiting(connection: Connection, reviewer: str | None, now: float) -> Waiting:
     """The reviews that a person can still decide; None for a person without a name, who has decided nothing."""
-    rows = connection.execute(
+    rows = connection.rows(
         f"SELECT r.review_id, r.opened_at, r.priority FROM reviews r WHERE {_OPEN} ORDER BY r.opened_at, r.review_id",  # noqa: S608
         [reviewer or ""],
-    ).fetchall()
-    (mine,) = only_row(
-        connection,
-        "SELECT count(*) FROM review_claims c WHERE c.reviewer = $1 AND c.expires_at > $2 AND NOT EXISTS (SELECT 1 "
-        "FROM review_claims l WHERE l.review_id = c.review_id AND l.reviewer = $1 AND l.claim_id > c.claim_id) "
-        "AND NOT EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = c.review_id AND d.reviewer = $1)",
+    )
+    (mine,) = connection.row(
+        """SELECT count(*) FROM review_claims c WHERE c.reviewer = $1 AND c.expires_at > $2 AND NOT EXISTS (SELECT
+            1 FROM review_claims l WHERE l.review_id = c.review_id AND l.reviewer = $1 AND l.claim_id > c.claim_id) AND
+            NOT EXISTS (SELECT 1 FROM review_decisions d WHERE d.review_id = c.review_id AND d.reviewer = $1)""",
         [reviewer or "", now],
     )
     name, since = rows[0][:2] if rows else (None, None)
@@ -142,19 +141,19 @@ def entries(
         before: only records with smaller ids.
     """
     named = None if person is None else as_in_json(person)
-    rows = connection.execute(
-        f"SELECT entry_id, kind, subject, recorded_at, substr(payload, 1, {_EXCERPT + 1}) FROM audit_log "  # noqa: S608
-        f"WHERE kind {'NOT IN' if kinds is None else 'IN'} (SELECT unnest($1::VARCHAR[])) "
-        "AND ($2::VARCHAR IS NULL OR strpos(lower(subject), $2) > 0) "
-        "AND ($3::VARCHAR IS NULL OR strpos(payload, $3) > 0 OR strpos(payload, $4) > 0) "
-        f"AND ($5::BIGINT IS NULL OR entry_id < $5) ORDER BY entry_id DESC LIMIT {int(limit)}",
+    rows = connection.rows(
+        f"""SELECT entry_id, kind, subject, recorded_at, substr(payload, 1, {_EXCERPT + 1}) FROM audit_log
+            WHERE kind {"NOT IN" if kinds is None else "IN"} (SELECT unnest($1::VARCHAR[]))
+            AND ($2::VARCHAR IS NULL OR strpos(lower(subject), $2) > 0)
+            AND ($3::VARCHAR IS NULL OR strpos(payload, $3) > 0 OR strpos(payload, $4) > 0)
+            AND ($5::BIGINT IS NULL OR entry_id < $5) ORDER BY entry_id DESC LIMIT {int(limit)}""",  # noqa: S608
         [
             list(without) if kinds is None else [kind for kind in kinds if kind not in without],
             None if subject is None else subject.lower(),
             *((None, None) if named is None else (f'"by":"{named}"', f'"reviewer":"{named}"')),
             before,
         ],
-    ).fetchall()
+    )
     return [
         Entry(number, kind, about, at, text[:_EXCERPT], len(text) > _EXCERPT) for number, kind, about, at, text in rows
     ]
@@ -162,19 +161,18 @@ def entries(
 
 def entry_kinds(connection: Connection) -> dict[str, int]:
     """The kinds of records in the audit log -> how many."""
-    rows = connection.execute("SELECT kind, count(*) FROM audit_log GROUP BY kind ORDER BY kind").fetchall()
-    return {kind: int(n) for kind, n in rows}
+    return connection.pairs("SELECT kind, count(*) FROM audit_log GROUP BY kind ORDER BY kind")
 
 
 def model_calls(connection: Connection, since: float) -> list[ModelCalls]:
     """Requests by model since a time, among the newest :data:`RECENT_CALLS`; the most expensive first."""
-    rows = connection.execute(
-        "SELECT model, count(*), count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0), "  # noqa: S608
-        "count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok') FROM calls "
-        f"WHERE call_id > (SELECT coalesce(max(call_id), 0) - {RECENT_CALLS} FROM calls) AND started_at >= $1 "
-        "GROUP BY model ORDER BY 4 DESC, model",
+    rows = connection.rows(
+        f"""SELECT model, count(*), count(*) FILTER (WHERE status <> 'ok'), coalesce(sum(cost_usd), 0),
+            count(*) FILTER (WHERE cost_usd IS NULL AND status = 'ok') FROM calls
+            WHERE call_id > (SELECT coalesce(max(call_id), 0) - {RECENT_CALLS} FROM calls) AND started_at >= $1
+            GROUP BY model ORDER BY 4 DESC, model""",  # noqa: S608
         [since],
-    ).fetchall()
+    )
     return [ModelCalls(model, int(n), int(failed), float(cost), int(bare)) for model, n, failed, cost, bare in rows]
 
 
@@ -183,27 +181,25 @@ def judged(connection: Connection, since: float) -> Judged:
 
     A clash counts by the record that every run and request leaves, or as a review where a file of clashes was added.
     """
-    rows = connection.execute(
-        "SELECT CASE WHEN strpos(payload, '\"action\":\"APPROVE\"') > 0 THEN 'APPROVE' "
-        "WHEN strpos(payload, '\"action\":\"REVIEW_PRIORITY\"') > 0 THEN 'REVIEW_PRIORITY' "
-        "WHEN strpos(payload, '\"action\":\"REVIEW\"') > 0 THEN 'REVIEW' "
-        "WHEN strpos(payload, '\"action\":\"REJECT\"') > 0 THEN 'REJECT' ELSE 'none' END AS action, count(*) "
-        "FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM audit_log WHERE kind = 'case' GROUP BY subject) "
-        "AND recorded_at >= $1 GROUP BY 1 ORDER BY 1",
+    rows = connection.rows(
+        """SELECT CASE WHEN strpos(payload, '"action":"APPROVE"') > 0 THEN 'APPROVE'
+            WHEN strpos(payload, '"action":"REVIEW_PRIORITY"') > 0 THEN 'REVIEW_PRIORITY'
+            WHEN strpos(payload, '"action":"REVIEW"') > 0 THEN 'REVIEW'
+            WHEN strpos(payload, '"action":"REJECT"') > 0 THEN 'REJECT' ELSE 'none' END AS action, count(*)
+            FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM audit_log WHERE kind = 'case' GROUP BY subject)
+            AND recorded_at >= $1 GROUP BY 1 ORDER BY 1""",
         [since],
-    ).fetchall()
-    clashes = dict(
-        connection.execute(
-            'SELECT subject, strpos(payload, \'"action":"REVIEW"\') > 0 FROM audit_log '
-            "WHERE kind = 'clash' AND recorded_at >= $1",
-            [since],
-        ).fetchall()
     )
-    added = connection.execute(
-        'SELECT review_id, strpos(payload, \'"action":"REVIEW"\') > 0 FROM reviews '
-        "WHERE judge = 'clash panel' AND opened_at >= $1",
+    clashes = connection.pairs(
+        """SELECT subject, strpos(payload, '"action":"REVIEW"') > 0 FROM audit_log
+            WHERE kind = 'clash' AND recorded_at >= $1""",
         [since],
-    ).fetchall()
+    )
+    added = connection.rows(
+        """SELECT review_id, strpos(payload, '"action":"REVIEW"') > 0 FROM reviews
+            WHERE judge = 'clash panel' AND opened_at >= $1""",
+        [since],
+    )
     known = {Review.id_for(subject, None) for subject in clashes}
     others = [divided for review_id, divided in added if review_id not in known]
     actions = {action: int(n) for action, n in rows}
@@ -222,12 +218,12 @@ def decided_clashes(
     """
     found: list[DecidedClash] = []
     while len(found) < limit:
-        rows = connection.execute(
-            "SELECT entry_id, subject, recorded_at, payload FROM audit_log WHERE kind = 'clash' "
-            "AND ($1::BIGINT IS NULL OR entry_id < $1) AND ($2::VARCHAR = '' OR strpos(lower(payload), $2) > 0) "
-            "ORDER BY entry_id DESC LIMIT 200",
+        rows = connection.rows(
+            """SELECT entry_id, subject, recorded_at, payload FROM audit_log WHERE kind = 'clash'
+                AND ($1::BIGINT IS NULL OR entry_id < $1) AND ($2::VARCHAR = '' OR strpos(lower(payload), $2) > 0)
+                ORDER BY entry_id DESC LIMIT 200""",
             [before, as_in_json(text).lower()],
-        ).fetchall()
+        )
         if not rows:
             break
         before = rows[-1][0]
@@ -261,34 +257,30 @@ def _clash(number: int, subject: str, at: float, payload: str) -> DecidedClash:
 def _reviewed(connection: Connection, subjects: Sequence[str]) -> set[str]:
     """The clashes that are reviews."""
     names = {Review.id_for(subject, None): subject for subject in subjects}
-    rows = connection.execute(
-        "SELECT review_id FROM reviews WHERE review_id IN (SELECT unnest($1::VARCHAR[]))", [list(names)]
-    ).fetchall()
-    return {names[name] for (name,) in rows}
+    query = "SELECT review_id FROM reviews WHERE review_id IN (SELECT unnest($1::VARCHAR[]))"
+    return {names[name] for name in connection.column(query, [list(names)])}
 
 
 def decided_by(connection: Connection, policy: str) -> dict[str, int]:
     """Actions of a policy, of any version -> judgments whose current decision that is."""
-    rows = connection.execute(
+    return connection.pairs(
         "SELECT action, count(*) FROM lines WHERE policy = $1 GROUP BY action ORDER BY action", [policy]
-    ).fetchall()
-    return dict(rows)
+    )
 
 
 def number_before(connection: Connection, newest: int) -> int:
     """The number of the last current version before the newest ones; 0 if there are no more than those."""
     query = "SELECT number FROM lines ORDER BY number DESC LIMIT 1 OFFSET $1"
-    return sum(number for (number,) in connection.execute(query, [newest]).fetchall())
+    return sum(connection.column(query, [newest]))
 
 
 def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
     """The first question of each run that vetted some; left out where its texts were deleted."""
-    rows = connection.execute(
-        "SELECT run_id, min(assessment_id) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) "
-        "GROUP BY run_id",
+    began = connection.pairs(
+        """SELECT run_id, min(assessment_id) FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[]))
+            GROUP BY run_id""",
         [list(run_ids)],
-    ).fetchall()
-    began = dict(rows)
+    )
     first = about(connection, list(began.values()))
     found = {run_id: question_of(first[number].item) for run_id, number in began.items()}
     return {run_id: excerpt(question) for run_id, question in found.items() if question is not None}
@@ -297,12 +289,9 @@ def first_questions(connection: Connection, run_ids: Sequence[str]) -> dict[str,
 def run_judges(connection: Connection, run_ids: Sequence[str]) -> dict[str, list[str]]:
     """The judges whose judgments each run vetted, the most frequent first."""
     found: dict[str, list[str]] = {}
-    rows = connection.execute(
-        "SELECT run_id, judge FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY run_id, judge "
-        "ORDER BY run_id, count(*) DESC, judge",
-        [list(run_ids)],
-    ).fetchall()
-    for run_id, judge in rows:
+    query = """SELECT run_id, judge FROM assessments WHERE run_id IN (SELECT unnest($1::VARCHAR[])) GROUP BY run_id,
+        judge ORDER BY run_id, count(*) DESC, judge"""
+    for run_id, judge in connection.rows(query, [list(run_ids)]):
         found.setdefault(run_id, []).append(judge)
     return found
 
@@ -331,10 +320,10 @@ def undecided_by(connection: Connection, reviewer: str | None) -> Undecided:
     Args:
         reviewer: their name; None for a person without one, who has decided nothing.
     """
-    rows = connection.execute(
+    rows = connection.rows(
         f"""SELECT r.subject_id, r.item_id, strpos(r.payload, '"blind":true') > 0 FROM reviews r WHERE {_OPEN}""",  # noqa: S608
         [reviewer or ""],
-    ).fetchall()
+    )
     return Undecided(
         frozenset(subject for subject, _, _ in rows),
         frozenset(item for _, item, _ in rows),

@@ -16,11 +16,10 @@ from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from metajudge.errors import StoreError, StoreUnavailableError
-from metajudge.store.sql import PATIENCE_S, Connection, Dialect, Engine, Pauses, Row, steps_in
+from metajudge.store.sql import PATIENCE_S, Connection, Engine, Pauses, Row, quoted, steps_in
 from metajudge.types.location import HIDDEN, PostgresUrl
 
 T = TypeVar("T")
-PgConnection = psycopg.Connection[tuple[Any, ...]]
 
 SCHEMA: Final = "metajudge"
 POOLED: Final = 6
@@ -71,28 +70,28 @@ class _TextLoader(Loader):
         return re.sub(_ESCAPE + "([0e])", lambda found: "\x00" if found[1] == "0" else _ESCAPE, text)
 
 
-class PostgresDialect(Dialect):
-    """Several processes change rows, so rows are locked.
+class PgConnection(psycopg.Connection[tuple[Any, ...]], Connection):
+    """A connection to the server. Several processes change rows, so rows are locked.
 
-    Args:
+    Attributes:
         schema: of the store's tables.
     """
 
     for_update = "FOR UPDATE"
     for_share = "FOR KEY SHARE OF lines"
     skip_locked = "FOR UPDATE OF kept SKIP LOCKED"
+    by_bytes = ' COLLATE "C"'
+    schema: str
 
-    def __init__(self, schema: str) -> None:
-        self.channel = f"metajudge {schema}"
-        self.lock_class = zlib.crc32(f"metajudge writer {schema}".encode()) & 0x7FFFFFFF
-        """First half of the advisory locks of a schema's writers; the second is the writer's number."""
+    def reader(self) -> psycopg.ServerCursor[tuple[Any, ...]]:
+        return self.cursor(name="rows")
 
-    def lock(self, connection: Connection, name: str) -> None:
-        connection.execute(_LOCK, [name])
+    def take_turns(self, name: str) -> None:
+        self.execute(_LOCK, [name])
 
-    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
         names = ", ".join(columns)
-        with connection.cursor() as cursor:
+        with self.cursor() as cursor:
             if ending:
                 places = ", ".join(f"${place}" for place in range(1, len(columns) + 1))
                 cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}) {ending}", rows)  # noqa: S608
@@ -102,18 +101,24 @@ class PostgresDialect(Dialect):
                         copy.write_row(row)
             return max(0, int(cursor.rowcount))
 
-    def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
-        rows = connection.execute(
-            "SELECT nextval(pg_get_serial_sequence($1, $2)) FROM generate_series(1, $3)",
-            [*_NUMBERED_LIKE.get(table, (table, column)), count],
-        ).fetchall()
-        return [number for (number,) in rows]
+    def numbers(self, table: str, column: str, count: int) -> list[int]:
+        like = _NUMBERED_LIKE.get(table, (table, column))
+        return self.column("SELECT nextval(pg_get_serial_sequence($1, $2)) FROM generate_series(1, $3)", [*like, count])
 
-    def alive(self, connection: Connection) -> list[int]:
-        return [number for (number,) in connection.execute(_ALIVE, [self.lock_class]).fetchall()]
+    def alive(self) -> list[int]:
+        return self.column(_ALIVE, [lock_class(self.schema)])
 
-    def notify(self, connection: Connection, what: str) -> None:
-        connection.execute("SELECT pg_notify($1, $2)", [self.channel, what])
+    def notify(self, what: str) -> None:
+        self.execute("SELECT pg_notify($1, $2)", [_channel(self.schema), what])
+
+
+def lock_class(schema: str) -> int:
+    """First half of the advisory locks of a schema's writers; the second is the writer's number."""
+    return zlib.crc32(f"metajudge writer {schema}".encode()) & 0x7FFFFFFF
+
+
+def _channel(schema: str) -> str:
+    return f"metajudge {schema}"
 
 
 class PostgresEngine(Engine):
@@ -128,7 +133,6 @@ class PostgresEngine(Engine):
         StoreUnavailableError: the server cannot be reached.
     """
 
-    dialect: PostgresDialect
     failures = (psycopg.Error,)
 
     def __init__(self, url: PostgresUrl, *, pooled: int = POOLED, patience_s: float = PATIENCE_S) -> None:
@@ -138,7 +142,6 @@ class PostgresEngine(Engine):
         self._pooled = pooled
         self._options = _checked(url)
         self.schema = _schema_of(self._options)
-        self.dialect = PostgresDialect(self.schema)
         self._secret = self._options.get("password")
         self._pool: ConnectionPool[PgConnection] | None = None
         self._closed = threading.Event()
@@ -146,9 +149,7 @@ class PostgresEngine(Engine):
 
     def connect(self) -> PgConnection:
         try:
-            connection = psycopg.Connection.connect(
-                "", autocommit=True, cursor_factory=psycopg.RawCursor, **self._options
-            )
+            connection = PgConnection.connect("", autocommit=True, cursor_factory=psycopg.RawCursor, **self._options)
             self._configure(connection)
         except psycopg.Error as error:
             raise self.store_error(error, "open") from None  # libpq's own message may quote the URL
@@ -162,6 +163,7 @@ class PostgresEngine(Engine):
             max_size=self._pooled,
             timeout=min(_TAKE_S, self.patience_s),
             reconnect_timeout=_TAKE_S,  # the next request retries at once instead of after growing pauses
+            connection_class=PgConnection,
             configure=self._configure,
             name="metajudge",
             open=True,
@@ -178,6 +180,7 @@ class PostgresEngine(Engine):
         return f"SET search_path = {quoted(self.schema)}; {_SERVER_SIDE}"
 
     def _configure(self, connection: PgConnection) -> None:
+        connection.schema = self.schema
         adapt(connection)
         connection.execute(self.session)
 
@@ -189,7 +192,7 @@ class PostgresEngine(Engine):
             with connection.transaction():
                 connection.execute(_MIGRATING, [self.schema])
                 applied = self._applied(connection)
-                if 0 < applied < steps[-1].version and (others := len(self.dialect.alive(connection))):
+                if 0 < applied < steps[-1].version and (others := len(connection.alive())):
                     raise StoreError(
                         f"the store {self.url} was made by an earlier metajudge, and {others} of its processes have it "
                         "open: stop them, then run this again; jobs in the queue are kept"
@@ -206,10 +209,9 @@ class PostgresEngine(Engine):
 
     def _applied(self, connection: PgConnection) -> int:
         """The newest step the schema has, 0 for one that is not there or empty."""
-        rows = connection.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = $1", [self.schema]
-        ).fetchall()
-        tables = {name for (name,) in rows}
+        tables = set(
+            connection.column("SELECT table_name FROM information_schema.tables WHERE table_schema = $1", [self.schema])
+        )
         if not tables:
             return 0
         where = f"the schema {self.schema!r} of {self.url}"
@@ -218,7 +220,7 @@ class PostgresEngine(Engine):
                 f"{where} is not a metajudge store (it has the tables {', '.join(sorted(tables)[:5])}); it was not "
                 "changed. Choose another database, or a schema with ?options=-csearch_path%3DNAME in its URL"
             )
-        ((version,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
+        (version,) = connection.row("SELECT coalesce(max(version), 0) FROM migrations")
         newest = steps_in("postgres")[-1].version
         if version > newest:
             raise StoreError(
@@ -341,19 +343,17 @@ class PostgresEngine(Engine):
         return connection.transaction()
 
     def register(self, connection: PgConnection) -> int:
-        ((number,),) = connection.execute("INSERT INTO writers DEFAULT VALUES RETURNING writer_id").fetchall()
+        (number,) = connection.row("INSERT INTO writers DEFAULT VALUES RETURNING writer_id")
         return int(number)
 
     def claim(self, connection: PgConnection, writer_id: int) -> bool:
-        ((held,),) = connection.execute(
-            "SELECT pg_try_advisory_lock($1, $2)", [self.dialect.lock_class, writer_id]
-        ).fetchall()
+        (held,) = connection.row("SELECT pg_try_advisory_lock($1, $2)", [lock_class(self.schema), writer_id])
         return bool(held)
 
     async def notifications(self, told: Callable[[str], Awaitable[None]]) -> None:
         connection = await psycopg.AsyncConnection.connect("", autocommit=True, **self._options)
         async with connection:
-            await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(self.dialect.channel)))
+            await connection.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(_channel(self.schema))))
             async for notification in connection.notifies():
                 await told(notification.payload)
 
@@ -396,11 +396,6 @@ def _passing(error: psycopg.Error) -> bool:
     state = error.sqlstate or ""
     refused = re.search(r"authentication failed|no password supplied|pg_hba|does not exist", str(error))
     return (_lost(error) and not refused) or state[:2] in ("40", "53") or state == "25006"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _checked(url: PostgresUrl) -> dict[str, Any]:

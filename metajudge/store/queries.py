@@ -44,36 +44,40 @@ class RunRecord:
     summary: Mapping[str, Any] | None = None
 
 
-def newest_assessments(cursor: Cursor, after: int, limit: int) -> list[tuple[int, Assessment]]:
-    """A page of the current assessment of each judgment by each panel, by its number, ascending."""
-    query = f"SELECT number FROM {CURRENT} WHERE number > $1 ORDER BY number LIMIT $2"  # noqa: S608 - our own name
-    return assessments_at(cursor, [number for (number,) in cursor.execute(query, [after, limit]).fetchall()])
+def newest_assessments(cursor: Cursor, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+    """A page of the current assessment of each judgment by each panel, with its newest annotation, oldest first.
+
+    Each comes with the number of its version (see :mod:`metajudge.store.versions`).
+
+    Args:
+        after: the last number of the page before; 0 for the first page.
+    """
+    return assessments_at(
+        cursor,
+        cursor.column(f"SELECT number FROM {CURRENT} WHERE number > $1 ORDER BY number LIMIT $2", [after, limit]),  # noqa: S608
+    )
 
 
 def assessments_at(cursor: Cursor, numbers: Sequence[int], text: str = "") -> list[tuple[int, Assessment]]:
     """Versions with this text in their payloads, by their numbers, ascending; texts are read by these alone."""
-    rows = cursor.execute(
-        f"SELECT number, payload, annotation FROM {versions()} found "  # noqa: S608 - our own text
-        "WHERE number = ANY($1::BIGINT[]) ORDER BY number",
+    rows = cursor.rows(
+        f"SELECT number, payload, annotation FROM {versions()} found WHERE number = ANY($1::BIGINT[]) ORDER BY number",  # noqa: S608
         [list(numbers)],
-    ).fetchall()
+    )
     return [(number, annotated(*texts)) for number, *texts in rows if text in texts[0]]
 
 
-def run_assessments(cursor: Cursor, run_id: str, after: int, limit: int) -> list[tuple[int, Assessment]]:
-    """A page of a run's own newest version of each judgment and panel, by its number, ascending."""
-    rows = cursor.execute(
-        f"SELECT number FROM {versions()} found WHERE run_id = $1 AND number > $2 "  # noqa: S608 - our own text
-        f"AND {newest_of_its_run('found')} ORDER BY number LIMIT $3",
-        [run_id, after, limit],
-    ).fetchall()
-    return assessments_at(cursor, [number for (number,) in rows])
+def run_assessments(cursor: Cursor, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
+    """A page of a run's own newest version of each judgment and panel, paged like :func:`newest_assessments`."""
+    query = f"""SELECT number FROM {versions()} found WHERE run_id = $1 AND number > $2
+        AND {newest_of_its_run("found")} ORDER BY number LIMIT $3"""  # noqa: S608
+    return assessments_at(cursor, cursor.column(query, [run_id, after, limit]))
 
 
-def runs(cursor: Cursor, limit: int) -> list[RunRecord]:
+def runs(cursor: Cursor, limit: int = 50) -> list[RunRecord]:
     """Newest first."""
     query = f"{_RUNS} ORDER BY r.started_at DESC, r.rowid DESC LIMIT $1"
-    return [_run(row) for row in cursor.execute(query, [limit]).fetchall()]
+    return [_run(row) for row in cursor.rows(query, [limit])]
 
 
 def run_configs(cursor: Cursor, command: str) -> list[dict[str, Any]]:
@@ -105,7 +109,7 @@ _VERSIONS_OF: Final = f"""
         row_number() OVER (PARTITION BY judgment_digest, panel_digest ORDER BY assessment_id DESC, number DESC)
     FROM ({_SUBJECT} judgment_digest = ANY($2::VARCHAR[]) UNION {_SUBJECT} item_id = $1 UNION {_SUBJECT} run_id = $1
     ) named ORDER BY number
-"""  # noqa: S608 - our own text
+"""  # noqa: S608
 _CALLS_OF: Final = """
     SELECT call_id FROM calls WHERE run_id = $1 UNION SELECT call_id FROM calls WHERE key IN (
         SELECT unnest($2::VARCHAR[])) UNION SELECT call_id FROM calls WHERE key IN (
@@ -130,10 +134,10 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
     judgments = _judgments(cursor, name)
     audit_log = _audit_log(cursor, name)
     requests = [key for one in audit_log for key in _requests(one["payload"])]
-    run = cursor.execute(f"{_RUNS} WHERE r.run_id = $1", [name]).fetchall()
-    named = cursor.execute(_VERSIONS_OF, [name, [one["judgment_digest"] for one in judgments]]).fetchall()
+    run = cursor.rows(f"{_RUNS} WHERE r.run_id = $1", [name])
+    named = cursor.rows(_VERSIONS_OF, [name, [one["judgment_digest"] for one in judgments]])
     current, history = ([number for number, _, place in named if (place == 1) == newest] for newest in (True, False))
-    calls = cursor.execute(_CALLS_OF, [name, requests, list({assessment for _, assessment, _ in named})]).fetchall()
+    calls = cursor.rows(_CALLS_OF, [name, requests, list({assessment for _, assessment, _ in named})])
     found: dict[str, Any] = {
         "runs": [_run_data(_run(row)) for row in run],
         "judgments": judgments,
@@ -154,11 +158,11 @@ def show(cursor: Cursor, name: str) -> dict[str, Any] | None:
 
 
 def _judgments(cursor: Cursor, name: str) -> list[dict[str, Any]]:
-    found = cursor.execute(
-        "SELECT j.judgment_digest, j.item_id, j.redacted, j.payload, i.payload FROM judgments j JOIN items i "
-        "ON i.item_digest = j.item_digest WHERE j.judgment_id = $1 OR j.item_id = $1 ORDER BY j.rowid",
+    found = cursor.rows(
+        """SELECT j.judgment_digest, j.item_id, j.redacted, j.payload, i.payload FROM judgments j JOIN items i
+            ON i.item_digest = j.item_digest WHERE j.judgment_id = $1 OR j.item_id = $1 ORDER BY j.rowid""",
         [name],
-    ).fetchall()
+    )
     return [
         {"judgment_digest": digest, "redacted": redacted, "judgment": judgment_data(payload, item_id, item)}
         for digest, item_id, redacted, payload, item in found
@@ -173,28 +177,27 @@ def find_judgment(cursor: Cursor, judgment_digest: str) -> Judgment | None:
 def judgments_of(cursor: Cursor, digests: Sequence[str]) -> dict[str, Judgment]:
     """Those of the judgments with these digests whose texts are kept, by digest."""
     query = f"{_KEPT} AND j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))"
-    rows = (row for page in pages(digests) for row in cursor.execute(query, [page]).fetchall())
+    rows = (row for page in pages(digests) for row in cursor.rows(query, [page]))
     return {digest: Judgment.model_validate(judgment_data(*row)) for digest, *row in rows}
 
 
 def judgments(cursor: Cursor) -> list[Judgment]:
     """Every judgment with its texts, in the order in which they were first kept."""
-    rows = cursor.execute(f"{_KEPT} ORDER BY j.rowid").fetchall()
-    return [Judgment.model_validate(judgment_data(*row)) for _, *row in rows]
+    return [Judgment.model_validate(judgment_data(*row)) for _, *row in cursor.rows(f"{_KEPT} ORDER BY j.rowid")]
 
 
 def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
-    rows = cursor.execute(
-        "SELECT review_id, payload FROM reviews WHERE subject_id = $1 OR item_id = $1 OR review_id = $1 "
-        "ORDER BY opened_at, review_id",
+    rows = cursor.rows(
+        """SELECT review_id, payload FROM reviews WHERE subject_id = $1 OR item_id = $1 OR review_id = $1
+            ORDER BY opened_at, review_id""",
         [name],
-    ).fetchall()
-    said = cursor.execute(
-        "SELECT review_id, payload FROM (SELECT review_id, payload, 1 AS place, decision_id AS number "
-        "FROM review_decisions UNION ALL SELECT review_id, payload, 2, event_id FROM review_events "
-        "WHERE kind = 'amend') said WHERE review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY place, number",
+    )
+    said = cursor.rows(
+        """SELECT review_id, payload FROM (SELECT review_id, payload, 1 AS place, decision_id AS number
+            FROM review_decisions UNION ALL SELECT review_id, payload, 2, event_id FROM review_events
+            WHERE kind = 'amend') said WHERE review_id IN (SELECT unnest($1::VARCHAR[])) ORDER BY place, number""",
         [[review_id for review_id, _ in rows]],
-    ).fetchall()
+    )
     return [
         {**orjson.loads(payload), "decisions": [orjson.loads(one) for about, one in said if about == review_id]}
         for review_id, payload in rows
@@ -203,11 +206,11 @@ def _reviews(cursor: Cursor, name: str) -> list[dict[str, Any]]:
 
 def _audit_log(cursor: Cursor, name: str) -> list[dict[str, Any]]:
     """Entries about a name, and those of cases and proposals that name it in their content; oldest first."""
-    rows = cursor.execute(
-        "SELECT entry_id, kind, subject, recorded_at, payload FROM audit_log WHERE subject = $1 "
-        "OR strpos(payload, $2) > 0 OR strpos(payload, $3) > 0 ORDER BY entry_id",
+    rows = cursor.rows(
+        """SELECT entry_id, kind, subject, recorded_at, payload FROM audit_log WHERE subject = $1
+            OR strpos(payload, $2) > 0 OR strpos(payload, $3) > 0 ORDER BY entry_id""",
         [name, *(f'"{key}":{orjson.dumps(name).decode()}' for key in ("case_id", "proposal_id"))],
-    ).fetchall()
+    )
     return [
         {"entry_id": number, "kind": kind, "subject": subject, "recorded_at": at, "payload": orjson.loads(payload)}
         for number, kind, subject, at, payload in rows
@@ -223,27 +226,25 @@ def _requests(payload: Mapping[str, Any]) -> Iterator[str]:
 
 def case_requests(cursor: Cursor, name: str | None = None) -> list[str]:
     """Keys of the calls that judged one case, or all of them."""
-    rows = cursor.execute(
-        "SELECT payload FROM audit_log WHERE kind = 'case' AND ($1::VARCHAR IS NULL OR subject = $1)", [name]
-    ).fetchall()
-    return sorted({key for (payload,) in rows for key in _requests(orjson.loads(payload))})
+    query = "SELECT payload FROM audit_log WHERE kind = 'case' AND ($1::VARCHAR IS NULL OR subject = $1)"
+    return sorted({key for text in cursor.column(query, [name]) for key in _requests(orjson.loads(text))})
 
 
 def _policies(cursor: Cursor, decisions: Iterable[Mapping[str, Any] | None]) -> dict[str, Any]:
     wanted = {decision["policy_digest"] for decision in decisions if decision is not None}
     if not wanted:
         return {}
-    rows = cursor.execute("SELECT payload FROM audit_log WHERE kind = 'policy' ORDER BY entry_id").fetchall()
-    known = [orjson.loads(payload) for (payload,) in rows]
+    kept = cursor.column("SELECT payload FROM audit_log WHERE kind = 'policy' ORDER BY entry_id")
+    known = list(map(orjson.loads, kept))
     return {one["digest"]: one["policy"] for one in known if one["digest"] in wanted}
 
 
 def _calibrations(cursor: Cursor, digests: Iterable[str | None]) -> dict[str, Any]:
-    rows = cursor.execute(
-        "SELECT subject, payload FROM audit_log WHERE kind = 'calibration' "
-        "AND subject IN (SELECT unnest($1::VARCHAR[])) ORDER BY entry_id",
+    rows = cursor.rows(
+        """SELECT subject, payload FROM audit_log WHERE kind = 'calibration'
+            AND subject IN (SELECT unnest($1::VARCHAR[])) ORDER BY entry_id""",
         [sorted(one for one in digests if one is not None)],
-    ).fetchall()
+    )
     found = {}
     for name, payload in rows:
         whole = orjson.loads(payload)
@@ -261,9 +262,7 @@ def _assessments(cursor: Cursor, numbers: Sequence[int]) -> list[dict[str, Any]]
 
 def _newest(cursor: Cursor, table: str, number: str, numbers: Sequence[int]) -> list[dict[str, Any]]:
     query = f"SELECT * FROM {table} entries WHERE {number} = ANY($1::BIGINT[]) ORDER BY {number}"  # noqa: S608
-    result = cursor.execute(query, [list(numbers[-MAX_SHOWN:])])
-    columns = [column[0] for column in result.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
+    return cursor.named(query, [list(numbers[-MAX_SHOWN:])])
 
 
 def _run_data(run: RunRecord) -> Mapping[str, Any]:

@@ -5,9 +5,9 @@ Every change is one transaction that locks its reviews, so that no review is giv
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 from pydantic import ValidationError
@@ -27,7 +27,7 @@ from metajudge.reviews.review import (
     ReviewStatus,
     reviewer_name,
 )
-from metajudge.store.sql import Ask, Connection, Dialect, add_numbered, only_row
+from metajudge.store.sql import Asks, Connection, reads, writes
 
 _HELD: Final = """
     c.expires_at > $1 AND NOT EXISTS (SELECT 1 FROM review_claims l
@@ -58,7 +58,7 @@ _STATES: Final = f"""
         FROM reviews r LEFT JOIN decided ON decided.review_id = r.review_id
             LEFT JOIN held ON held.review_id = r.review_id LEFT JOIN given ON given.review_id = r.review_id
     )
-"""  # noqa: S608 - our own text
+"""  # noqa: S608
 _ORDER: Final = "states.priority, states.margin IS NULL, coalesce(states.margin, 0), states.opened_at, states.review_id"
 _MATCHES: Final = """
     ($3::VARCHAR IS NULL OR wanted) AND ($4::VARCHAR IS NULL OR states.judge = $4)
@@ -71,34 +71,30 @@ _ENDED: Final = ("decision_id", "review_id", "reviewer", "outcome", "decided_at"
 _CLAIMED: Final = ("claim_id", "review_id", "reviewer", "claimed_at", "expires_at")
 _HAPPENED: Final = ("event_id", "review_id", "kind", "reviewer", "recorded_at", "payload", "redacted")
 """The columns of ``reviews``, ``review_decisions``, ``review_claims`` and ``review_events``."""
-Kind = Literal["amend", "comment", "assign", "unassign"]
 
 
-class StoredReviews:
-    """A :class:`~metajudge.reviews.queue.ReviewQueue` in a store.
+class StoredReviews(Asks):
+    """Reviews in a store: append-only, every change atomic among all who use the store.
 
-    Args:
-        write: runs a function in a transaction, which its error undoes.
-        read: runs a function on a reading connection, after everything acknowledged.
+    The order is priority, then smallest margin (absent ones last), then age. ``now`` is seconds since the epoch and is
+    given by the caller.
     """
 
-    def __init__(self, write: Ask, read: Ask, dialect: Dialect) -> None:
-        self._write = write
-        self._read = read
-        self._dialect = dialect
-
     async def open(self, reviews: Sequence[Review]) -> int:
+        """Adds reviews; one that is there already stays as it is. Returns how many are new."""
         return await self.open_rows([review.row for review in reviews])
 
     async def open_rows(self, rows: Sequence[ReviewRow]) -> int:
+        """The same of reviews as rows; of several with one id the last one counts."""
         new = [(*row, False) for row in sorted({row.review_id: row for row in rows}.values())]
         if not new:
             return 0
-        ending = "ON CONFLICT DO NOTHING"
-        return await self._write(lambda c: self._dialect.insert(c, "reviews", _COLUMNS, new, ending))
+        return await self._write(lambda c: c.insert("reviews", _COLUMNS, new, "ON CONFLICT DO NOTHING"))
 
-    async def claim(
+    @writes
+    def claim(
         self,
+        connection: Connection,
         reviewer: str,
         *,
         now: float,
@@ -106,80 +102,221 @@ class StoredReviews:
         review_id: str | None = None,
         wanted: ReviewFilter | None = None,
     ) -> ReviewState | None:
+        """Takes the next review this person can decide, or a given one; None if there is none left.
+
+        What the person has in hand already comes first, with a new lease. A review that several people are to decide
+        can be in as many hands.
+
+        Raises:
+            InputError: a lease that does not last or lasts longer than :data:`LONGEST_LEASE_S`, or a blank name.
+            ReviewError: the given review is unknown, decided, or claimed by another person.
+        """
         if not 0 < lease_s <= LONGEST_LEASE_S:
             raise InputError(f"a lease lasts above 0 s and up to {LONGEST_LEASE_S / 86_400:g} days, not {lease_s:g} s")
-        name = reviewer_name(reviewer)
-        claim = Claim(review_id=review_id or "", reviewer=name, claimed_at=now, expires_at=now + lease_s)
-        return await self._write(lambda connection: _claim(connection, self._dialect, claim, wanted or ReviewFilter()))
+        person = reviewer_name(reviewer)
+        name = review_id or _next(connection, person, wanted or ReviewFilter(), now)
+        if name is None:
+            return None
+        if review_id:
+            _check_free(_locked(connection, name, now), person)
+        connection.add_numbered("review_claims", _CLAIMED, [(name, person, now, now + lease_s)])
+        return _known(connection, name, now)
 
-    async def release(self, review_id: str, reviewer: str, *, now: float) -> None:
-        name = reviewer_name(reviewer)
-        await self._write(lambda connection: _release(connection, self._dialect, review_id, name, now))
+    @writes
+    def release(self, connection: Connection, review_id: str, reviewer: str, *, now: float) -> None:
+        """Gives a claimed review back.
 
-    async def decide(self, decision: HumanDecision, *, now: float) -> ReviewState:
-        return await self._write(lambda connection: _decide(connection, self._dialect, decision, now))
+        Raises:
+            ReviewError: the person does not have it.
+        """
+        person = reviewer_name(reviewer)
+        if _locked(connection, review_id, now).claim_of(person) is None:
+            raise ReviewError(f"{person} has not claimed review {review_id}: nothing to release", "not_claimed")
+        connection.add_numbered("review_claims", _CLAIMED, [(review_id, person, now, now)])
 
-    async def amend(self, decision: HumanDecision, *, now: float) -> ReviewState:
-        return await self._write(lambda connection: _amend(connection, self._dialect, decision, now))
+    @writes
+    def decide(self, connection: Connection, decision: HumanDecision, *, now: float) -> ReviewState:
+        """Records a decision by the person who claimed the review; repeating it changes nothing.
 
-    async def comment(self, comment: Comment) -> ReviewState:
-        return await self._write(lambda connection: _comment(connection, self._dialect, comment))
+        Raises:
+            ReviewError: the review is unknown, was decided, is not in this person's hands, or the lease has expired.
+        """
+        name, reviewer = decision.review_id, decision.reviewer
+        state = _locked(connection, name, now)
+        decision = in_kind_of(state.review, decision)
+        earlier = state.decision_of(reviewer)
+        if earlier is not None:
+            if earlier.same_as(decision):
+                return state
+            raise ReviewError(
+                f"{reviewer} has already decided review {name}: {earlier.outcome}. To replace the decision, amend it "
+                "with a reason (`metajudge review amend`)",
+                "decided",
+            )
+        if state.status is ReviewStatus.DECIDED:
+            raise _decided(name, state.decisions)
+        claim = state.claim_of(reviewer)
+        if claim is None:
+            _refuse_without_claim(connection, name, reviewer)
+        else:
+            decision = decision.model_copy(update={"seconds": max(0.0, decision.decided_at - claim.claimed_at)})
+        check_corrections(state.review, decision)
+        _add_decisions(connection, [decision])
+        return _known(connection, name, now)
 
-    async def assign(self, review_ids: Sequence[str], reviewer: str, *, by: str, now: float, on: bool = True) -> int:
-        name = reviewer_name(reviewer)
-        return await self._write(lambda c: _assign(c, self._dialect, review_ids, name, by, now, on))
+    @writes
+    def amend(self, connection: Connection, decision: HumanDecision, *, now: float) -> ReviewState:
+        """Replaces the person's newest decision by another one, which keeps it in the history; needs no claim.
 
-    async def progress(self, reviewer: str, *, now: float, wanted: ReviewFilter | None = None) -> Progress:
-        return await self._read(lambda c: _progress(c, reviewer, wanted or ReviewFilter(), now))
+        The same decision again changes nothing.
 
-    async def import_decisions(self, decisions: Sequence[HumanDecision]) -> int:
-        return await self._write(lambda connection: _import(connection, self._dialect, decisions))
+        Raises:
+            InputError: there is no reason.
+            ReviewError: the review is unknown, the person has not decided it, or has amended it since the decision
+                that ``decision.amends`` names.
+        """
+        name, reviewer = decision.review_id, decision.reviewer
+        state = _locked(connection, name, now)
+        decision = in_kind_of(state.review, decision)
+        earlier = state.decision_of(reviewer)
+        if earlier is None:
+            raise ReviewError(f"{reviewer} has not decided review {name}, so there is nothing to amend", "not_decided")
+        if earlier.same_as(decision):
+            return state
+        if not decision.reason.strip():
+            raise InputError("an amendment needs a reason: say why the earlier decision is replaced (--reason TEXT)")
+        if decision.amends not in (None, earlier.decision_id):
+            raise ReviewError(
+                f"review {name}: {reviewer} has amended the decision meanwhile ({earlier.outcome}): look at it again",
+                "amended",
+            )
+        amended = decision.model_copy(update={"amends": earlier.decision_id, "policy": state.review.policy})
+        check_corrections(state.review, amended)
+        _add_event(connection, name, "amend", reviewer, now, amended.model_dump_json())
+        return _known(connection, name, now)
 
-    async def get(self, review_id: str, *, now: float) -> ReviewState | None:
-        return await self._read(lambda cursor: _states(cursor, [review_id], now).get(review_id))
+    @writes
+    def comment(self, connection: Connection, comment: Comment) -> ReviewState:
+        """Adds a remark.
 
-    async def page(self, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None) -> Page:
-        return await self._read(lambda connection: _page(connection, wanted, now, limit, cursor))
+        Raises:
+            ReviewError: the review is unknown.
+        """
+        name, at = comment.review_id, comment.at
+        _known(connection, name, at)
+        _add_event(connection, name, "comment", comment.author, at, comment.model_dump_json())
+        return _known(connection, name, at)
 
-    async def counts(self, *, now: float) -> dict[ReviewStatus, int]:
-        query = f"{_STATES} SELECT status, count(*) FROM states GROUP BY status"  # noqa: S608 - our own text
-        rows = await self._read(lambda cursor: cursor.execute(query, [now, None, None]).fetchall())
-        return dict.fromkeys(ReviewStatus, 0) | {ReviewStatus(status): count for status, count in rows}
+    @writes
+    def assign(
+        self, connection: Connection, review_ids: Sequence[str], reviewer: str, *, by: str, now: float, on: bool = True
+    ) -> int:
+        """Gives reviews to a person, or takes them back (``on`` False); returns how many that changed.
+
+        A review that is assigned is offered to those alone to whom it is.
+
+        Raises:
+            ReviewError: a review is unknown; nothing is changed.
+        """
+        person = reviewer_name(reviewer)
+        kind, payload = "assign" if on else "unassign", orjson.dumps({"by": by}).decode()
+        names = sorted(set(review_ids))
+        _lock(connection, names)
+        changed = [name for name in names if (person in _known(connection, name, now).assigned) != on]
+        for name in changed:
+            _add_event(connection, name, kind, person, now, payload)
+        return len(changed)
+
+    @reads
+    def progress(
+        self, connection: Connection, reviewer: str, *, now: float, wanted: ReviewFilter | None = None
+    ) -> Progress:
+        values = _values(connection, wanted or ReviewFilter(), now, reviewer)
+        (left,) = connection.row(f"{_STATES} SELECT count(*) FROM states WHERE {_FREE} AND {_MATCHES}", values)  # noqa: S608
+        query = f"""{_STATES} SELECT d.payload FROM states JOIN review_decisions d ON d.review_id = states.review_id
+            WHERE d.reviewer = $2 AND {_MATCHES}"""  # noqa: S608
+        made = [orjson.loads(payload) for (payload,) in connection.rows(query, values)]
+        times = [one["seconds"] for one in made if one.get("seconds") is not None and not one.get("bulk")]
+        return Progress(len(made), len(made) + int(left), statistics.median(times) if times else None, len(times))
+
+    @writes
+    def import_decisions(self, connection: Connection, decisions: Sequence[HumanDecision]) -> int:
+        """Adds decisions made elsewhere, all or none, without claims; those already there are skipped.
+
+        Raises:
+            ReviewError: a review is unknown, was decided, or by the same person differently; nothing is added.
+        """
+        names = sorted({one.review_id for one in decisions})
+        _lock(connection, names)
+        states = _states(connection, names, 0.0)
+        known = {name: list(state.decisions) for name, state in states.items()}
+        new: list[HumanDecision] = []
+        for given in decisions:
+            state = states.get(given.review_id)
+            if state is None:
+                raise _unknown(given.review_id, ", so nothing was imported")
+            decision = in_kind_of(state.review, given)
+            recorded = known[decision.review_id]
+            earlier = next((one for one in recorded if one.reviewer == decision.reviewer), None)
+            if earlier is not None and earlier.same_as(decision):
+                continue
+            if earlier is not None or len(recorded) >= state.review.reviewers:
+                raise _decided(decision.review_id, recorded, ": nothing was imported")
+            check_corrections(state.review, decision)
+            recorded.append(decision)
+            new.append(decision.model_copy(update={"policy": state.review.policy}))
+        _add_decisions(connection, new)
+        return len(new)
+
+    @reads
+    def get(self, connection: Connection, review_id: str, *, now: float) -> ReviewState | None:
+        return _states(connection, [review_id], now).get(review_id)
+
+    @reads
+    def page(
+        self, connection: Connection, wanted: ReviewFilter, *, now: float, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        if cursor is not None and not _states(connection, [cursor], now):
+            raise InputError(f"no page continues at {cursor!r}: use the cursor of the page before")
+        names = connection.column(
+            f"""{_STATES} SELECT review_id FROM states
+            WHERE {_MATCHES} AND ($2::VARCHAR IS NULL OR has OR said) AND ($9::VARCHAR IS NULL OR status = $9)
+                AND ($10::VARCHAR IS NULL OR ({_ORDER}) > (SELECT {_ORDER} FROM reviews states WHERE review_id = $10))
+            ORDER BY {_ORDER} LIMIT {limit + 1}""",  # noqa: S608
+            [*_values(connection, wanted, now, wanted.reviewer), wanted.status and wanted.status.value, cursor],
+        )
+        states = _states(connection, names[:limit], now)
+        return Page(tuple(states[name] for name in names[:limit]), names[limit - 1] if len(names) > limit else None)
+
+    async def every(self, wanted: ReviewFilter | None = None, *, now: float) -> AsyncIterator[ReviewState]:
+        """All reviews that match, in the order of the queue, read a page at a time."""
+        page: Page | None = None
+        while page is None or page.next_cursor is not None:
+            cursor = None if page is None else page.next_cursor
+            page = await self.page(wanted or ReviewFilter(), now=now, limit=1000, cursor=cursor)
+            for state in page.reviews:
+                yield state
+
+    @reads
+    def counts(self, connection: Connection, *, now: float) -> dict[ReviewStatus, int]:
+        query = f"{_STATES} SELECT status, count(*) FROM states GROUP BY status"  # noqa: S608
+        found = {ReviewStatus(status): count for status, count in connection.rows(query, [now, None, None])}
+        return dict.fromkeys(ReviewStatus, 0) | found
 
 
-def _claim(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> ReviewState | None:
-    name: str | None = claim.review_id
-    if claim.review_id:
-        _check_free(_locked(connection, dialect, claim.review_id, claim.claimed_at), claim.reviewer)
-    else:
-        name = _next(connection, dialect, claim, wanted)
-    if name is None:
-        return None
-    _add_claim(connection, dialect, name, claim.reviewer, claim.claimed_at, claim.expires_at)
-    return _known(connection, name, claim.claimed_at)
-
-
-def _next(connection: Connection, dialect: Dialect, claim: Claim, wanted: ReviewFilter) -> str | None:
+def _next(connection: Connection, person: str, wanted: ReviewFilter, now: float) -> str | None:
     """The review that the person has already claimed, else the first one that needs another reviewer.
 
     Another person may take it between the choice and the lock, so it is checked again under the lock.
     """
-    while (found := _first_free(connection, claim, wanted, dialect.skip_locked)) is not None:
-        if not dialect.skip_locked or found == _first_free(connection, claim, wanted, "", found):
-            return found
-    return None
-
-
-def _first_free(
-    connection: Connection, claim: Claim, wanted: ReviewFilter, ending: str, only: str | None = None
-) -> str | None:
-    rows = connection.execute(
-        f"""{_STATES} SELECT states.review_id FROM states JOIN reviews kept ON kept.review_id = states.review_id
+    values = _values(connection, wanted, now, person)
+    query = f"""{_STATES} SELECT states.review_id FROM states JOIN reviews kept ON kept.review_id = states.review_id
         WHERE ($9::VARCHAR IS NULL OR states.review_id = $9) AND {_FREE} AND {_MATCHES}
-        ORDER BY has DESC, NOT assigned, {_ORDER} LIMIT 1 {ending}""",  # noqa: S608 - our own text
-        [*_values(connection, wanted, claim.claimed_at, claim.reviewer), only],
-    ).fetchall()
-    return rows[0][0] if rows else None
+        ORDER BY has DESC, NOT assigned, {_ORDER} LIMIT 1"""  # noqa: S608
+    while found := connection.column(f"{query} {connection.skip_locked}", [*values, None]):
+        if not connection.skip_locked or connection.column(query, [*values, *found]):
+            return str(found[0])
+    return None
 
 
 def _values(connection: Connection, wanted: ReviewFilter, now: float, person: str | None) -> list[Any]:
@@ -194,11 +331,10 @@ def spellings_in(connection: Connection, category: str) -> list[str]:
 
     Every version of a policy that decided something counts, so that what an earlier one decided is still found.
     """
-    rows = connection.execute(
-        "SELECT payload FROM audit_log WHERE kind = 'policy' AND strpos(payload, '\"profiles\":[') > 0"
-    ).fetchall()
     policies = []
-    for (payload,) in rows:
+    for payload in connection.column(
+        "SELECT payload FROM audit_log WHERE kind = 'policy' AND strpos(payload, '\"profiles\":[') > 0"
+    ):
         try:
             policies.append(Policy.model_validate(orjson.loads(payload)["policy"]))
         except (KeyError, ValidationError):  # another version's, or altered: it is not used for decisions either
@@ -206,30 +342,28 @@ def spellings_in(connection: Connection, category: str) -> list[str]:
     return list(spellings(category, policies))
 
 
-def _lock(connection: Connection, dialect: Dialect, names: Sequence[str]) -> None:
+def _lock(connection: Connection, names: Sequence[str]) -> None:
     """Keeps these reviews from others until the transaction ends."""
-    connection.execute(
-        f"SELECT 1 FROM reviews WHERE review_id = ANY($1::VARCHAR[]) ORDER BY review_id {dialect.for_update}",  # noqa: S608
-        [list(names)],
-    ).fetchall()
+    chosen = "review_id = ANY($1::VARCHAR[]) ORDER BY review_id"
+    connection.rows(f"SELECT 1 FROM reviews WHERE {chosen} {connection.for_update}", [list(names)])  # noqa: S608
 
 
-def _locked(connection: Connection, dialect: Dialect, review_id: str, now: float) -> ReviewState:
-    _lock(connection, dialect, [review_id])
+def _locked(connection: Connection, review_id: str, now: float) -> ReviewState:
+    _lock(connection, [review_id])
     return _known(connection, review_id, now)
 
 
 def _check_free(state: ReviewState, reviewer: str) -> None:
     review = state.review
     name = review.review_id
-    if any(one.reviewer == reviewer for one in state.decisions):
+    if state.decision_of(reviewer) is not None:
         raise ReviewError(
             f"{reviewer} has already decided review {name}: amend the decision instead (`metajudge review amend`)",
             "decided",
         )
     if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is already decided ({_by(state.decisions)})", "decided")
-    if any(one.reviewer == reviewer for one in state.claims):
+        raise _decided(name, state.decisions)
+    if state.claim_of(reviewer) is not None:
         return
     if state.assigned and reviewer not in state.assigned:
         raise ReviewError(f"review {name} is assigned to {', '.join(state.assigned)}, not to {reviewer}", "assigned")
@@ -240,186 +374,51 @@ def _check_free(state: ReviewState, reviewer: str) -> None:
         )
 
 
-def _release(connection: Connection, dialect: Dialect, review_id: str, reviewer: str, now: float) -> None:
-    if not any(one.reviewer == reviewer for one in _locked(connection, dialect, review_id, now).claims):
-        raise ReviewError(f"{reviewer} has not claimed review {review_id}: nothing to release", "not_claimed")
-    _add_claim(connection, dialect, review_id, reviewer, now, now)
-
-
-def _decide(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
-    name, reviewer = decision.review_id, decision.reviewer
-    state = _locked(connection, dialect, name, now)
-    decision = in_kind_of(state.review, decision)
-    earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
-    if earlier is not None:
-        if earlier.same_as(decision):
-            return state
-        raise ReviewError(
-            f"{reviewer} has already decided review {name}: {earlier.outcome}. To replace the decision, amend it with "
-            "a reason (`metajudge review amend`)",
-            "decided",
-        )
-    if state.status is ReviewStatus.DECIDED:
-        raise ReviewError(f"review {name} is already decided ({_by(state.decisions)})", "decided")
-    claim = next((one for one in state.claims if one.reviewer == reviewer), None)
-    if claim is None:
-        _refuse_without_claim(connection, name, reviewer)
-    else:
-        decision = decision.model_copy(update={"seconds": max(0.0, decision.decided_at - claim.claimed_at)})
-    check_corrections(state.review, decision)
-    _add_decisions(connection, dialect, [decision])
-    return _known(connection, name, now)
-
-
-def _amend(connection: Connection, dialect: Dialect, decision: HumanDecision, now: float) -> ReviewState:
-    name, reviewer = decision.review_id, decision.reviewer
-    state = _locked(connection, dialect, name, now)
-    decision = in_kind_of(state.review, decision)
-    earlier = next((one for one in state.decisions if one.reviewer == reviewer), None)
-    if earlier is None:
-        raise ReviewError(f"{reviewer} has not decided review {name}, so there is nothing to amend", "not_decided")
-    if earlier.same_as(decision):
-        return state
-    if not decision.reason.strip():
-        raise InputError("an amendment needs a reason: say why the earlier decision is replaced (--reason TEXT)")
-    if decision.amends not in (None, earlier.decision_id):
-        raise ReviewError(
-            f"review {name}: {reviewer} has amended the decision meanwhile ({earlier.outcome}): look at it again",
-            "amended",
-        )
-    amended = decision.model_copy(update={"amends": earlier.decision_id, "policy": state.review.policy})
-    check_corrections(state.review, amended)
-    _add_event(connection, dialect, name, "amend", reviewer, now, amended.model_dump_json())
-    return _known(connection, name, now)
-
-
-def _comment(connection: Connection, dialect: Dialect, comment: Comment) -> ReviewState:
-    _known(connection, comment.review_id, comment.at)
-    payload = comment.model_dump_json()
-    _add_event(connection, dialect, comment.review_id, "comment", comment.author, comment.at, payload)
-    return _known(connection, comment.review_id, comment.at)
-
-
-def _assign(
-    connection: Connection, dialect: Dialect, review_ids: Sequence[str], reviewer: str, by: str, now: float, on: bool
-) -> int:
-    kind: Kind = "assign" if on else "unassign"
-    payload = orjson.dumps({"by": by}).decode()
-    names = sorted(set(review_ids))
-    _lock(connection, dialect, names)
-    changed = [name for name in names if (reviewer in _known(connection, name, now).assigned) != on]
-    for name in changed:
-        _add_event(connection, dialect, name, kind, reviewer, now, payload)
-    return len(changed)
-
-
-def _progress(connection: Connection, reviewer: str, wanted: ReviewFilter, now: float) -> Progress:
-    values = _values(connection, wanted, now, reviewer)
-    query = f"{_STATES} SELECT count(*) FROM states WHERE {_FREE} AND {_MATCHES}"  # noqa: S608 - our own text
-    (left,) = only_row(connection, query, values)
-    rows = connection.execute(
-        f"""{_STATES} SELECT d.payload FROM states JOIN review_decisions d ON d.review_id = states.review_id
-        WHERE d.reviewer = $2 AND {_MATCHES}""",  # noqa: S608 - our own text
-        values,
-    ).fetchall()
-    made = [orjson.loads(payload) for (payload,) in rows]
-    times = [one["seconds"] for one in made if one.get("seconds") is not None and not one.get("bulk")]
-    return Progress(len(made), len(made) + int(left), statistics.median(times) if times else None, len(times))
-
-
 def _refuse_without_claim(connection: Connection, review_id: str, reviewer: str) -> None:
-    row = connection.execute(
-        "SELECT expires_at, claimed_at FROM review_claims WHERE review_id = $1 AND reviewer = $2 "
-        "ORDER BY claim_id DESC LIMIT 1",
-        [review_id, reviewer],
-    ).fetchall()
-    if row and row[0][0] > row[0][1]:
+    newest = "review_id = $1 AND reviewer = $2 ORDER BY claim_id DESC LIMIT 1"
+    rows = connection.rows(f"SELECT expires_at, claimed_at FROM review_claims WHERE {newest}", [review_id, reviewer])  # noqa: S608
+    if rows and rows[0][0] > rows[0][1]:
         raise ReviewError(
-            f"the lease of {reviewer} on review {review_id} expired at {_utc(row[0][0])} and nothing was recorded: "
+            f"the lease of {reviewer} on review {review_id} expired at {_utc(rows[0][0])} and nothing was recorded: "
             "claim it again, then decide",
             "lease_expired",
         )
     raise ReviewError(f"{reviewer} has not claimed review {review_id}: claim it before deciding", "not_claimed")
 
 
-def _import(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> int:
-    names = sorted({one.review_id for one in decisions})
-    _lock(connection, dialect, names)
-    states = _states(connection, names, 0.0)
-    known = {name: list(state.decisions) for name, state in states.items()}
-    new: list[HumanDecision] = []
-    for given in decisions:
-        state = states.get(given.review_id)
-        if state is None:
-            raise ReviewError(
-                f"there is no review {given.review_id!r}, so nothing was imported: `metajudge review list` shows "
-                "those there are",
-                "unknown",
-            )
-        decision = in_kind_of(state.review, given)
-        recorded = known[decision.review_id]
-        earlier = next((one for one in recorded if one.reviewer == decision.reviewer), None)
-        if earlier is not None and earlier.same_as(decision):
-            continue
-        if earlier is not None or len(recorded) >= state.review.reviewers:
-            raise ReviewError(
-                f"review {decision.review_id} is already decided ({_by(recorded)}): nothing was imported", "decided"
-            )
-        check_corrections(state.review, decision)
-        recorded.append(decision)
-        new.append(decision.model_copy(update={"policy": state.review.policy}))
-    _add_decisions(connection, dialect, new)
-    return len(new)
-
-
-def _add_claim(
-    connection: Connection, dialect: Dialect, review_id: str, reviewer: str, claimed_at: float, expires_at: float
-) -> None:
-    add_numbered(connection, dialect, "review_claims", _CLAIMED, [(review_id, reviewer, claimed_at, expires_at)])
-
-
-def _add_decisions(connection: Connection, dialect: Dialect, decisions: Sequence[HumanDecision]) -> None:
+def _add_decisions(connection: Connection, decisions: Sequence[HumanDecision]) -> None:
     rows = [
         (one.review_id, one.reviewer, one.outcome.value, one.decided_at, one.model_dump_json(), False)
         for one in decisions
     ]
-    add_numbered(connection, dialect, "review_decisions", _ENDED, rows)
+    connection.add_numbered("review_decisions", _ENDED, rows)
 
 
-def _add_event(
-    connection: Connection, dialect: Dialect, review_id: str, kind: Kind, reviewer: str, now: float, payload: str
-) -> None:
-    add_numbered(connection, dialect, "review_events", _HAPPENED, [(review_id, kind, reviewer, now, payload, False)])
-
-
-def _page(connection: Connection, wanted: ReviewFilter, now: float, limit: int, cursor: str | None) -> Page:
-    if cursor is not None and not _states(connection, [cursor], now):
-        raise InputError(f"no page continues at {cursor!r}: use the cursor of the page before")
-    rows = connection.execute(
-        f"""{_STATES} SELECT review_id FROM states
-        WHERE {_MATCHES} AND ($2::VARCHAR IS NULL OR has OR said) AND ($9::VARCHAR IS NULL OR status = $9)
-            AND ($10::VARCHAR IS NULL OR ({_ORDER}) > (SELECT {_ORDER} FROM reviews states WHERE review_id = $10))
-        ORDER BY {_ORDER} LIMIT {limit + 1}""",  # noqa: S608 - our own text
-        [*_values(connection, wanted, now, wanted.reviewer), wanted.status and wanted.status.value, cursor],
-    ).fetchall()
-    names = [name for (name,) in rows]
-    states = _states(connection, names[:limit], now)
-    return Page(tuple(states[name] for name in names[:limit]), names[limit - 1] if len(names) > limit else None)
+def _add_event(connection: Connection, review_id: str, kind: str, reviewer: str, now: float, payload: str) -> None:
+    connection.add_numbered("review_events", _HAPPENED, [(review_id, kind, reviewer, now, payload, False)])
 
 
 def _known(connection: Connection, review_id: str, now: float) -> ReviewState:
     state = _states(connection, [review_id], now).get(review_id)
     if state is None:
-        raise ReviewError(f"there is no review {review_id!r}: `metajudge review list` shows those there are", "unknown")
+        raise _unknown(review_id)
     return state
+
+
+def _unknown(review_id: str, so: str = "") -> ReviewError:
+    return ReviewError(
+        f"there is no review {review_id!r}{so}: `metajudge review list` shows those there are", "unknown"
+    )
 
 
 def _states(connection: Connection, names: Sequence[str], now: float) -> dict[str, ReviewState]:
     """The existing reviews with these ids, with their claims and decisions."""
 
     def rows(columns: str, table: str, order: str) -> list[Any]:
-        query = f"SELECT review_id, {columns} FROM {table} WHERE review_id = ANY($1::VARCHAR[]) ORDER BY {order}"  # noqa: S608
-        return connection.execute(query, [list(names)]).fetchall()
+        return connection.rows(
+            f"SELECT review_id, {columns} FROM {table} WHERE review_id = ANY($1::VARCHAR[]) ORDER BY {order}",  # noqa: S608
+            [list(names)],
+        )
 
     history: defaultdict[str, list[HumanDecision]] = defaultdict(list)
     for name, payload in rows("payload", "review_decisions", "decision_id"):
@@ -438,12 +437,11 @@ def _states(connection: Connection, names: Sequence[str], now: float) -> dict[st
                 assigned[name].pop(reviewer, None)
     decisions = {name: {one.reviewer: one for one in made} for name, made in history.items()}  # the newest of each
     held = rows("reviewer, claimed_at, expires_at", "review_claims", "claim_id")
-    newest = {(name, reviewer): (claimed, expires) for name, reviewer, claimed, expires in held}
+    newest = {row[:2]: Claim(**dict(zip(Claim.model_fields, row, strict=True))) for row in held}
     claims: defaultdict[str, list[Claim]] = defaultdict(list)
-    for (name, reviewer), (claimed, expires) in newest.items():
-        if expires > now and reviewer not in decisions.get(name, ()):
-            claim = Claim(review_id=name, reviewer=reviewer, claimed_at=claimed, expires_at=expires)
-            claims[name].append(claim)
+    for claim in newest.values():
+        if claim.expires_at > now and claim.reviewer not in decisions.get(claim.review_id, ()):
+            claims[claim.review_id].append(claim)
     states = {}
     for name, payload in rows("payload", "reviews", "review_id"):
         review, said = Review.model_validate_json(payload), decisions.get(name, {})
@@ -467,5 +465,6 @@ def _utc(at: float) -> str:
         return "further notice"
 
 
-def _by(decisions: Sequence[HumanDecision]) -> str:
-    return ", ".join(f"{one.outcome} by {one.reviewer}" for one in decisions)
+def _decided(review_id: str, decisions: Sequence[HumanDecision], ending: str = "") -> ReviewError:
+    by = ", ".join(f"{one.outcome} by {one.reviewer}" for one in decisions)
+    return ReviewError(f"review {review_id} is already decided ({by}){ending}", "decided")

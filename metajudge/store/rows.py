@@ -210,9 +210,9 @@ def call_row(call: CallRecord) -> Row:
     tokens = (None,) * 4 if u is None else (u.input_tokens, u.cached_tokens, u.cache_write_tokens, u.output_tokens)
     return (
         *(call.key, call.run_id, call.endpoint, call.model, call.draw, call.attempt),
-        *(call.status, call.started_at, call.latency_s, storable(call.reply_text), storable(call.reply_model)),
+        *(call.status, call.started_at, call.latency_s, call.reply_text, call.reply_model),
         *(call.finish, *tokens, call.cost_usd),
-        *(None if call.failure_kind is None else call.failure_kind.value, storable(call.failure_message)),
+        *(None if call.failure_kind is None else call.failure_kind.value, call.failure_message),
         *(call.http_status, False),
     )
 
@@ -244,10 +244,3 @@ def reply_of_row(row: Row) -> Reply:
     _, _, text, finish, model, latency, cost, *tokens = row
     usage = None if tokens[0] is None else Usage(*tokens)
     return Reply(text, finish or "other", model, usage, cost, latency, 0, True)
-
-
-def storable(text: str | None) -> str | None:
-    """The text with lone surrogates, which UTF-8 and so the database cannot store, replaced by ``?``."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "replace").decode("utf-8")

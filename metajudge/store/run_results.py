@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT, versions
 
 _SPAN: Final = 16_384
@@ -14,7 +14,7 @@ _SPAN: Final = 16_384
 _QUERY: Final = f"""
     SELECT assessment_id, number, judgment_id, item_id, judgment_digest, panel_digest, accepted, final_score, annotation
     FROM {versions()} found WHERE {{}} AND number BETWEEN $2 AND $3 ORDER BY number
-"""  # noqa: S608 - our own text
+"""  # noqa: S608
 _OF_RUN: Final = "run_id = $1"
 _NOW: Final = (
     f"number IN (SELECT number FROM {CURRENT} WHERE ($1::VARCHAR IS NULL OR panel_digest = $1) "  # noqa: S608
@@ -53,9 +53,9 @@ def current_results(cursor: Connection, panel: str | None) -> list[RunResult]:
 
 
 def _read(cursor: Connection, which: str, about: str | None, among: str, values: Sequence[Any]) -> Iterator[RunResult]:
-    first, last = only_row(cursor, f"SELECT min(number), max(number) FROM {among}", values)  # noqa: S608 - our own text
+    first, last = cursor.row(f"SELECT min(number), max(number) FROM {among}", values)  # noqa: S608
     for start in range(first, last + 1, _SPAN) if first is not None else ():
-        for *columns, said in cursor.execute(_QUERY.format(which), [about, start, start + _SPAN - 1]).fetchall():
+        for *columns, said in cursor.rows(_QUERY.format(which), [about, start, start + _SPAN - 1]):
             whole = said is not None and '"final_score":' in said  # an earlier version kept a whole assessment there
             yield _whole(columns[0], columns[1], orjson.loads(said)) if whole else RunResult(*columns)
 
@@ -100,7 +100,7 @@ class StampedVersion(NamedTuple):
 
 def newest_annotation(connection: Connection) -> int:
     """The largest number of an annotation; 0 in a store without annotations."""
-    return int(only_row(connection, "SELECT coalesce(max(annotation_id), 0) FROM annotations")[0])
+    return int(connection.row("SELECT coalesce(max(annotation_id), 0) FROM annotations")[0])
 
 
 def stamped_versions(connection: Connection, first: int) -> list[StampedVersion]:
@@ -117,7 +117,7 @@ def stamped_versions_of(connection: Connection, judgments: Sequence[str]) -> lis
 
 
 def _stamped(connection: Connection, condition: str, values: Sequence[Any]) -> list[StampedVersion]:
-    found = map(StampedVersion._make, connection.execute(_STAMPED.format(condition), values).fetchall())
+    found = map(StampedVersion._make, connection.rows(_STAMPED.format(condition), values))
     reason, none = '"outside_guarantee"', '"outside_guarantee":[]'
     return [
         one for one in found if one.probability is not None or (reason in one.annotation and none not in one.annotation)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from metajudge.store import texts
-from metajudge.store.sql import Connection, only_row
+from metajudge.store.sql import Connection
 from metajudge.store.texts import as_in_json, contains, excerpt, texts_in
 
 SEARCH_S: Final = 1.0
@@ -104,7 +104,7 @@ def search_reviews(
                 hits.append(_hit(row, questions, is_hidden))
         if len(hits) >= limit or clock() > deadline:
             break
-    (total,) = only_row(connection, "SELECT count(*) FROM reviews")
+    (total,) = connection.row("SELECT count(*) FROM reviews")
     return ReviewHits(tuple(hits[:limit]), searched, int(total))
 
 
@@ -114,12 +114,9 @@ def reviews_named(connection: Connection, name: str, *, hidden: frozenset[str] =
     Args:
         hidden: as for :func:`search_reviews`.
     """
-    rows = connection.execute(
-        "SELECT payload FROM reviews WHERE NOT redacted AND (review_id = $1 OR subject_id = $1 OR item_id = $1) "  # noqa: S608
-        f"AND subject_id NOT IN (SELECT unnest($2::VARCHAR[])) ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}",
-        [name, sorted(hidden)],
-    ).fetchall()
-    found = [orjson.loads(payload) for (payload,) in rows]
+    query = f"""SELECT payload FROM reviews WHERE NOT redacted AND (review_id = $1 OR subject_id = $1 OR item_id = $1)
+        AND subject_id NOT IN (SELECT unnest($2::VARCHAR[])) ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}"""  # noqa: S608
+    found = [orjson.loads(payload) for (payload,) in connection.rows(query, [name, sorted(hidden)])]
     reviews = [row for row in found if row["review_id"] == name or _kind(row) != "judgment"]
     questions = _questions(connection, reviews)
     hits = [_hit(row, questions, is_hidden=False) for row in reviews]
@@ -130,12 +127,12 @@ def _pages(connection: Connection) -> Iterator[list[dict[str, Any]]]:
     """Reviews as plain data, newest first, some at a time."""
     before: tuple[float, str] | None = None
     while True:
-        rows = connection.execute(
-            "SELECT opened_at, review_id, payload FROM reviews WHERE NOT redacted AND ($1::FLOAT8 IS NULL OR "  # noqa: S608
-            "opened_at < $1 OR (opened_at = $1 AND review_id < $2)) "
-            f"ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}",
+        rows = connection.rows(
+            f"""SELECT opened_at, review_id, payload FROM reviews WHERE NOT redacted AND ($1::FLOAT8 IS NULL OR
+                opened_at < $1 OR (opened_at = $1 AND review_id < $2))
+                ORDER BY opened_at DESC, review_id DESC LIMIT {_PAGE}""",  # noqa: S608
             [None, ""] if before is None else [*before],
-        ).fetchall()
+        )
         if not rows:
             return
         before = rows[-1][0], rows[-1][1]
@@ -144,9 +141,7 @@ def _pages(connection: Connection) -> Iterator[list[dict[str, Any]]]:
 
 def about_review(connection: Connection, review_id: str) -> str | None:
     """First words of what a reviewer reads in a review; None if it is unknown or its texts were deleted."""
-    rows = connection.execute(
-        "SELECT payload FROM reviews WHERE review_id = $1 AND NOT redacted", [review_id]
-    ).fetchall()
+    rows = connection.rows("SELECT payload FROM reviews WHERE review_id = $1 AND NOT redacted", [review_id])
     if not rows:
         return None
     row = orjson.loads(rows[0][0])
@@ -207,23 +202,19 @@ def search_cases(
     Args:
         without: ids of cases that the person still has to decide blind.
     """
-    rows = connection.execute(
-        "SELECT subject, recorded_at, payload FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM audit_log "  # noqa: S608
-        "WHERE kind = 'case' AND strpos(lower(subject), lower($1)) > 0 "
-        "AND subject NOT IN (SELECT unnest($2::VARCHAR[])) GROUP BY subject) "
-        f"ORDER BY entry_id DESC LIMIT {int(limit)}",
+    rows = connection.rows(
+        f"""SELECT subject, recorded_at, payload FROM audit_log WHERE entry_id IN (SELECT max(entry_id) FROM
+            audit_log WHERE kind = 'case' AND strpos(lower(subject), lower($1)) > 0 AND subject NOT IN (SELECT
+            unnest($2::VARCHAR[])) GROUP BY subject) ORDER BY entry_id DESC LIMIT {int(limit)}""",  # noqa: S608
         [text, sorted(without)],
-    ).fetchall()
+    )
     decisions = [(orjson.loads(payload).get("decision") or {}).get("action") for _, _, payload in rows]
     return [CaseHit(case_id, at, action) for (case_id, at, _), action in zip(rows, decisions, strict=True)]
 
 
 def search_runs(connection: Connection, text: str, *, limit: int = 25) -> list[RunHit]:
     """Runs by their id, their command or a text in their settings, newest first."""
-    rows = connection.execute(
-        "SELECT run_id, command, started_at FROM runs WHERE strpos(lower(run_id), lower($1)) > 0 "  # noqa: S608
-        "OR strpos(lower(command), lower($1)) > 0 OR strpos(lower(config), lower($2)) > 0 "
-        f"ORDER BY started_at DESC, run_id DESC LIMIT {int(limit)}",
-        [text, as_in_json(text)],
-    ).fetchall()
-    return [RunHit(*row) for row in rows]
+    query = f"""SELECT run_id, command, started_at FROM runs WHERE strpos(lower(run_id), lower($1)) > 0
+        OR strpos(lower(command), lower($1)) > 0 OR strpos(lower(config), lower($2)) > 0
+        ORDER BY started_at DESC, run_id DESC LIMIT {int(limit)}"""  # noqa: S608
+    return [RunHit(*row) for row in connection.rows(query, [text, as_in_json(text)])]

@@ -16,16 +16,18 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import resources
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from metajudge.errors import StoreError
 
 T = TypeVar("T")
+A = TypeVar("A", bound="Asks")
+P = ParamSpec("P")
 
 PAGE: Final = 2_000
 """Rows with texts that are read at once."""
@@ -47,50 +49,80 @@ class Result(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class Connection(Protocol):
-    """A connection to either database."""
-
-    def execute(self, query: str, parameters: Any = None, /) -> Result: ...
-
-
-class Dialect(ABC):
-    """Differences between the two databases within a transaction.
+class Connection(ABC):
+    """A connection to either database, and how its SQL differs within a transaction.
 
     Attributes:
         for_update: ends a selection of rows that stay as they are until the transaction ends.
         for_share: ends a selection of rows that must not be deleted until the transaction ends.
         skip_locked: ends a selection of rows of ``kept`` that are about to be changed; those locked by others are left
             out. All three are empty where one transaction writes at a time.
+        by_bytes: orders texts by their bytes, where they would not be.
     """
 
     for_update: str = ""
     for_share: str = ""
     skip_locked: str = ""
+    by_bytes: str = ""
 
-    def lock(self, connection: Connection, name: str) -> None:
+    @abstractmethod
+    def execute(self, query: str, parameters: Any = None, /) -> Result: ...
+
+    @abstractmethod
+    def reader(self) -> Any:
+        """A cursor that reads a few rows at a time."""
+
+    def rows(self, query: str, values: Sequence[Any] = (), /) -> list[Any]:
+        """The rows of a query."""
+        return self.execute(query, values or None).fetchall()
+
+    def row(self, query: str, values: Sequence[Any] = (), /) -> Row:
+        """The row of a query that has exactly one."""
+        found: Row
+        (found,) = self.rows(query, values)
+        return found
+
+    def column(self, query: str, values: Sequence[Any] = (), /) -> list[Any]:
+        """The values of a query for one column."""
+        return [value for (value,) in self.rows(query, values)]
+
+    def pairs(self, query: str, values: Sequence[Any] = (), /) -> dict[Any, Any]:
+        """The rows of a query for two columns, by the first one."""
+        return dict(self.rows(query, values))
+
+    def named(self, query: str, values: Sequence[Any] = (), /) -> list[dict[str, Any]]:
+        """The rows of a query, by the names of its columns."""
+        result = self.execute(query, values or None)
+        return [dict(zip((one[0] for one in result.description or ()), row, strict=True)) for row in result.fetchall()]
+
+    def take_turns(self, name: str) -> None:
         """Lets one process at a time go on under this name, until the transaction ends."""
         return
 
     @abstractmethod
-    def insert(
-        self, connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = ""
-    ) -> int:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
         """Adds many rows; returns how many were added or, by ``ending``, changed.
 
         Args:
             ending: of the statement, such as ``ON CONFLICT DO NOTHING``.
         """
 
+    def add_numbered(self, table: str, columns: Sequence[str], rows: Sequence[Row], ending: str = "") -> int:
+        """Adds rows with new numbers, which are their first column; as :meth:`insert`."""
+        numbers = self.numbers(table, columns[0], len(rows))
+        numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
+        return self.insert(table, columns, numbered, ending)
+
     @abstractmethod
-    def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
+    def numbers(self, table: str, column: str, count: int) -> list[int]:
         """Numbers for new rows, ascending, larger than all existing ones; those of annotations are of assessments."""
 
     @abstractmethod
-    def alive(self, connection: Connection) -> list[int]:
+    def alive(self) -> list[int]:
         """Numbers of the writers (rows of ``writers``) whose store is open."""
 
     @abstractmethod
-    def notify(self, connection: Connection, what: str) -> None:
+    def notify(self, what: str) -> None:
         """Tells all who listen (:meth:`Engine.notifications`) once the transaction is committed."""
 
 
@@ -127,13 +159,11 @@ class Engine(ABC):
 
     Attributes:
         name: of the store, for messages; without secrets.
-        dialect: how its SQL differs.
         failures: what its driver raises.
         patience_s: how long a database that does not answer is asked again.
     """
 
     name: str
-    dialect: Dialect
     failures: tuple[type[Exception], ...]
     patience_s: float
 
@@ -214,7 +244,7 @@ class Engine(ABC):
 
     @abstractmethod
     def notifications(self, told: Callable[[str], Awaitable[None]]) -> Awaitable[None]:
-        """Passes on what :meth:`Dialect.notify` said, until cancelled or the connection ends."""
+        """Passes on what :meth:`Connection.notify` said, until cancelled or the connection ends."""
 
     @abstractmethod
     def forgotten(self, tables: Sequence[str]) -> None:
@@ -239,6 +269,39 @@ class Ask(Protocol):
     def __call__(self, question: Callable[[Connection], T], /) -> Awaitable[T]: ...
 
 
+class Asks:
+    """What has methods that are one transaction each.
+
+    Args:
+        write: runs a function in a transaction, which its error undoes.
+        read: runs a function on a reading connection.
+    """
+
+    def __init__(self, write: Ask, read: Ask) -> None:
+        self._write = write
+        self._read = read
+
+
+def writes(work: Callable[Concatenate[A, Connection, P], T]) -> Callable[Concatenate[A, P], Coroutine[Any, Any, T]]:
+    """A method that is one transaction: it is given a connection, which its callers leave out and await."""
+
+    @wraps(work)
+    async def method(self: A, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(lambda connection: work(self, connection, *args, **kwargs))
+
+    return method
+
+
+def reads(work: Callable[Concatenate[A, Connection, P], T]) -> Callable[Concatenate[A, P], Coroutine[Any, Any, T]]:
+    """A method that only reads, as :func:`writes`."""
+
+    @wraps(work)
+    async def method(self: A, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(lambda connection: work(self, connection, *args, **kwargs))
+
+    return method
+
+
 def pages(values: Collection[Any], size: int = PAGE) -> Iterator[list[Any]]:
     """The values, at most so many at a time."""
     listed = list(values)
@@ -246,20 +309,9 @@ def pages(values: Collection[Any], size: int = PAGE) -> Iterator[list[Any]]:
         yield listed[start : start + size]
 
 
-def only_row(connection: Connection, query: str, values: Sequence[Any] = ()) -> Row:
-    """The row of a query that has exactly one."""
-    (row,) = connection.execute(query, list(values)).fetchall()
-    found: Row = row
-    return found
-
-
-def add_numbered(
-    connection: Connection, dialect: Dialect, table: str, columns: Sequence[str], rows: Sequence[Row], ending: str = ""
-) -> int:
-    """Adds rows with new numbers, which are their first column; as :meth:`Dialect.insert`."""
-    numbers = dialect.numbers(connection, table, columns[0], len(rows))
-    numbered = [(number, *row) for number, row in zip(numbers, rows, strict=True)]
-    return dialect.insert(connection, table, columns, numbered, ending)
+def quoted(name: str) -> str:
+    """A name as SQL; some are words of it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True)

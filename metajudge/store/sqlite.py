@@ -20,7 +20,7 @@ import zstandard
 
 from metajudge.errors import StoreError, StoreUnavailableError
 from metajudge.files.processes import identity, is_alive
-from metajudge.store.sql import PATIENCE_S, Connection, Dialect, Engine, Pauses, Row, steps_in
+from metajudge.store.sql import PATIENCE_S, Connection, Engine, Pauses, Row, steps_in
 from metajudge.types.location import copy_first, is_old_store
 
 T = TypeVar("T")
@@ -104,9 +104,15 @@ sqlite3.register_converter("BOOLEAN", lambda value: value == b"1")
 @lru_cache(maxsize=1_000)
 def _translated(query: str) -> str:
     """A query of the common subset in SQLite's words; see :mod:`metajudge.store.sql`."""
-    query = re.sub(r"unnest\((\$\d+)::\w+\[\]\)", r"value FROM json_each(\1)", query)
-    query = re.sub(r"= ANY\((\$\d+)(?:::\w+\[\])?\)", r"IN (SELECT value FROM json_each(\1))", query)
-    return re.sub(r"::[A-Z]\w*", "", query).replace("strpos(", "instr(")
+    return re.sub(
+        r"::[A-Z]\w*",
+        "",
+        re.sub(
+            r"= ANY\((\$\d+)(?:::\w+\[\])?\)",
+            r"IN (SELECT value FROM json_each(\1))",
+            re.sub(r"unnest\((\$\d+)::\w+\[\]\)", r"value FROM json_each(\1)", query),
+        ),
+    ).replace("strpos(", "instr(")
 
 
 def _bound(values: Sequence[Any]) -> dict[str, Any]:
@@ -121,8 +127,8 @@ def _value(value: Any) -> Any:
     return value
 
 
-class SqliteConnection:
-    """A connection that speaks the common subset; see :class:`metajudge.store.sql.Connection`."""
+class SqliteConnection(Connection):
+    """A connection that speaks the common subset. One transaction writes at a time, so nothing needs a lock."""
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
@@ -131,38 +137,36 @@ class SqliteConnection:
     def execute(self, query: str, parameters: Any = None, /) -> sqlite3.Cursor:
         return self.raw.execute(_translated(query), _bound(parameters) if parameters else {})
 
-    def close(self) -> None:
-        self.raw.close()
+    def reader(self) -> sqlite3.Cursor:
+        return self.raw.cursor()
 
-
-class SqliteDialect(Dialect):
-    """One transaction writes at a time, so nothing needs a lock."""
-
-    def insert(
-        self, connection: Connection, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = ""
-    ) -> int:
-        assert isinstance(connection, SqliteConnection)
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Row], ending: str = "") -> int:
         packed = [name in PACKED.get(table, ()) for name in columns]
         # A transaction that fails is taken back whole, so no statement needs its own way back, which costs half of it.
         verb = "INSERT" if ending else "INSERT OR FAIL"
         query = f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) {ending}"
-        values = ([pack(one) if dense else _value(one) for one, dense in zip(row, packed, strict=True)] for row in rows)
-        return max(0, connection.raw.executemany(query, values).rowcount)
+        return max(
+            0,
+            self.raw.executemany(
+                query,
+                ([pack(one) if dense else _value(one) for one, dense in zip(row, packed, strict=True)] for row in rows),
+            ).rowcount,
+        )
 
-    def numbers(self, connection: Connection, table: str, column: str, count: int) -> list[int]:
+    def numbers(self, table: str, column: str, count: int) -> list[int]:
         last = 0
         for name, key in _NUMBERED_LIKE.get(table, ((table, column),)):
-            ((highest,),) = connection.execute(f"SELECT coalesce(max({key}), 0) FROM {name}").fetchall()  # noqa: S608
-            last = max(last, highest)
+            last = max(last, *self.row(f"SELECT coalesce(max({key}), 0) FROM {name}"))  # noqa: S608
         return list(range(last + 1, last + 1 + count))
 
-    def alive(self, connection: Connection) -> list[int]:
-        rows = connection.execute("SELECT writer_id, process FROM writers").fetchall()
-        return [number for number, process in rows if is_alive(process)]
+    def alive(self) -> list[int]:
+        return [number for number, process in self.rows("SELECT writer_id, process FROM writers") if is_alive(process)]
 
-    def notify(self, connection: Connection, what: str) -> None:
-        assert isinstance(connection, SqliteConnection)
-        connection.said.append(what)
+    def notify(self, what: str) -> None:
+        self.said.append(what)
+
+    def close(self) -> None:
+        self.raw.close()
 
 
 class SqliteEngine(Engine):
@@ -182,7 +186,6 @@ class SqliteEngine(Engine):
         self._scratch = tempfile.TemporaryDirectory(prefix="metajudge-") if str(path) == MEMORY else None
         self.path = path.expanduser().resolve() if self._scratch is None else Path(self._scratch.name) / "store.db"
         self.name = str(path if self._scratch else self.path)
-        self.dialect = SqliteDialect()
         self.patience_s = patience_s
         self._free: list[SqliteConnection] = []
         self._taking = threading.Lock()
@@ -235,8 +238,7 @@ class SqliteEngine(Engine):
 
     def _applied(self, connection: SqliteConnection) -> int:
         """The newest step the file has, 0 for an empty one."""
-        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-        tables = [name for (name,) in rows]
+        tables = connection.column("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         if not tables:
             return 0
         if "migrations" not in tables:
@@ -244,7 +246,7 @@ class SqliteEngine(Engine):
                 f"{self.path} is an SQLite database, but not a metajudge store (it has the tables "
                 f"{', '.join(tables[:5])}); it was not changed. Choose another file with --store"
             )
-        ((version,),) = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchall()
+        (version,) = connection.row("SELECT coalesce(max(version), 0) FROM migrations")
         newest = steps_in("sqlite")[-1].version
         if version > newest:
             raise StoreError(
@@ -255,11 +257,11 @@ class SqliteEngine(Engine):
 
     def register(self, connection: SqliteConnection) -> int:
         with self.transaction(connection):
-            alive = self.dialect.alive(connection)
+            alive = connection.alive()
             connection.execute("DELETE FROM writers WHERE writer_id NOT IN (SELECT unnest($1::BIGINT[]))", [alive])
-            ((number,),) = connection.execute(
+            (number,) = connection.row(
                 "INSERT INTO writers (process) VALUES ($1) RETURNING writer_id", [identity(os.getpid())]
-            ).fetchall()
+            )
         return int(number)
 
     def claim(self, connection: SqliteConnection, writer_id: int) -> bool:

@@ -2,21 +2,22 @@
 
 import asyncio
 import atexit
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 import orjson
 
 from metajudge.errors import StoreError
 from metajudge.store import queries
-from metajudge.store.audit_log import AuditLog
 from metajudge.store.journal import Record, append_block, save_texts, without
 from metajudge.store.queries import RunRecord
 from metajudge.store.redaction import hide_headers
 from metajudge.store.rows import REPLY_COLUMNS, AssessmentWrite, assessment_write, reply_of_call, reply_of_row
-from metajudge.store.sql import Connection, Engine, Pauses, Row
+from metajudge.store.sql import Ask, Asks, Connection, Engine, Pauses, Row, reads
 from metajudge.store.writer import Writer
 from metajudge.types import Assessment, CallRecord, Judgment, Reply
 
@@ -26,7 +27,59 @@ if TYPE_CHECKING:
     from metajudge.store.outcomes import StoredOutcomes
     from metajudge.store.reviews import StoredReviews
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One record of the audit log; ``recorded_at`` in seconds since the epoch."""
+
+    entry_id: int
+    kind: str
+    subject: str
+    recorded_at: float
+    payload: Mapping[str, Any]
+
+
+_ENTRY: Final = ("entry_id", "kind", "subject", "recorded_at", "payload")
+
+
+class AuditLog(Asks):
+    """Append-only entries by kind and subject: policies, snapshots, proposals, backtests, activations."""
+
+    def __init__(self, write: Ask, read: Ask) -> None:
+        super().__init__(write, read)
+        self._appended: Counter[str] = Counter()
+
+    async def append(self, kind: str, subject: str, payload: Mapping[str, Any], *, now: float) -> AuditEntry:
+        """Adds an entry, durable when this returns."""
+
+        def add(connection: Connection) -> int:
+            (number,) = connection.numbers("audit_log", "entry_id", 1)
+            connection.insert("audit_log", _ENTRY, [(number, kind, subject, now, orjson.dumps(payload).decode())])
+            return number
+
+        number = await self._write(add)
+        self._appended[kind] += 1
+        return AuditEntry(number, kind, subject, now, dict(payload))
+
+    def appended(self, kind: str) -> int:
+        """A number that grows whenever this process adds an entry of a kind; other processes' entries do not count."""
+        return self._appended[kind]
+
+    @reads
+    def entries(
+        self, connection: Connection, kind: str, subject: str | None = None, limit: int | None = None
+    ) -> list[AuditEntry]:
+        """The entries of a kind (about one subject), oldest first; ``limit`` keeps the newest."""
+        rows = connection.rows(
+            f"""SELECT {", ".join(_ENTRY)} FROM audit_log WHERE kind = $1 AND ($2::VARCHAR IS NULL OR subject = $2)
+                ORDER BY entry_id DESC LIMIT $3""",  # noqa: S608
+            [kind, subject, 2**62 if limit is None else limit],
+        )
+        return [AuditEntry(n, kind, about, at, orjson.loads(text)) for n, kind, about, at, text in reversed(rows)]
+
 
 _THREADS: Final = 12
 MAX_TOGETHER: Final = 256
@@ -38,23 +91,17 @@ _WITH_TEXTS: Final = (
 
 def find_replies(connection: Connection, keys: Sequence[str]) -> dict[str, Reply]:
     """The newest reply of each key that has one."""
-    rows = connection.execute(
-        f"SELECT {REPLY_COLUMNS} FROM calls WHERE call_id IN (SELECT max(call_id) FROM calls "  # noqa: S608 - our names
-        "WHERE key IN (SELECT unnest($1::VARCHAR[])) AND status = 'ok' AND reply_text IS NOT NULL AND NOT redacted "
-        "GROUP BY key)",
-        [list(keys)],
-    ).fetchall()
-    return {row[1]: reply_of_row(row) for row in rows}
+    query = f"""SELECT {REPLY_COLUMNS} FROM calls WHERE call_id IN (SELECT max(call_id) FROM calls
+        WHERE key IN (SELECT unnest($1::VARCHAR[])) AND status = 'ok' AND reply_text IS NOT NULL AND NOT redacted
+        GROUP BY key)"""  # noqa: S608
+    return {row[1]: reply_of_row(row) for row in connection.rows(query, [list(keys)])}
 
 
 def find_assessments(connection: Connection, keys: Sequence[str]) -> dict[str, Assessment]:
     """The newest assessment of each key that has one."""
-    rows = connection.execute(
-        "SELECT key, payload FROM assessments WHERE assessment_id IN (SELECT max(assessment_id) FROM assessments "
-        "WHERE key IN (SELECT unnest($1::VARCHAR[])) GROUP BY key)",
-        [list(keys)],
-    ).fetchall()
-    return {key: Assessment.model_validate_json(payload) for key, payload in rows}
+    query = """SELECT key, payload FROM assessments WHERE assessment_id IN (SELECT max(assessment_id) FROM assessments
+        WHERE key IN (SELECT unnest($1::VARCHAR[])) GROUP BY key)"""
+    return {key: Assessment.model_validate_json(payload) for key, payload in connection.rows(query, [list(keys)])}
 
 
 class GatheredReads(Generic[T]):
@@ -105,6 +152,16 @@ def _fail(answer: "asyncio.Future[T | None]", error: BaseException) -> None:
         answer.exception()  # raised in callers that still wait; marks it as retrieved if none do
 
 
+def asked(question: Callable[Concatenate[Connection, P], T]) -> "Callable[Concatenate[Store, P], Awaitable[T]]":
+    """A query as a method of a store; see :meth:`Store.ask`."""
+
+    @wraps(question)
+    async def method(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.ask(lambda connection: question(connection, *args, **kwargs))
+
+    return method
+
+
 class Store:
     """Append-only memory of judgments, calls, assessments and runs, in a database.
 
@@ -115,14 +172,13 @@ class Store:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.dialect = engine.dialect
         connection = engine.connect()
         try:
             engine.migrate(connection)
             self.writer_id = engine.register(connection)
             engine.claim(connection, self.writer_id)
             with engine.transaction(connection):
-                _end_orphaned_runs(connection, self.dialect.alive(connection))
+                _end_orphaned_runs(connection, connection.alive())
         except engine.failures as error:
             connection.close()
             raise engine.store_error(error, "open") from error
@@ -137,7 +193,7 @@ class Store:
         self._assessment_reads = GatheredReads(
             lambda keys: self.read(lambda connection: find_assessments(connection, keys))
         )
-        self.audit_log = AuditLog(self.change, self.ask, self.dialect)
+        self.audit_log = AuditLog(self.change, self.ask)
         atexit.register(self._close)  # a script that ends without closing loses nothing either
 
     @cached_property
@@ -145,28 +201,28 @@ class Store:
         """What people decide; most runs import nothing of it."""
         from metajudge.store.reviews import StoredReviews
 
-        return StoredReviews(self.change_again, self.ask, self.dialect)
+        return StoredReviews(self.change_again, self.ask)
 
     @cached_property
     def outcomes(self) -> "StoredOutcomes":
         """What decisions came to; most runs import nothing of it."""
         from metajudge.store.outcomes import StoredOutcomes
 
-        return StoredOutcomes(self._change_after_writes, self.ask, self.dialect, str(self.writer_id))
+        return StoredOutcomes(self._change_after_writes, self.ask, str(self.writer_id))
 
     @cached_property
     def line_facts(self) -> "LineFacts":
         """What figures over verdicts and labels need."""
         from metajudge.store.line_facts import LineFacts
 
-        return LineFacts(self.change_again, self.ask, self.dialect)
+        return LineFacts(self.change_again, self.ask)
 
     @cached_property
     def limits(self) -> "StoredLimits":
         """Limits and budgets that all processes on the database keep together."""
         from metajudge.store.limits import StoredLimits
 
-        return StoredLimits(self.change_again, self.dialect)
+        return StoredLimits(self.change_again)
 
     async def find_reply(self, key: str) -> Reply | None:
         """The newest complete reply stored under a key by any process, as a cached one."""
@@ -214,7 +270,7 @@ class Store:
         Returns:
             How many rows were added or restored.
         """
-        return await self._change_after_writes(lambda c: save_texts(c, self.dialect, items, judgments))
+        return await self._change_after_writes(lambda c: save_texts(c, items, judgments))
 
     async def append_block(self, writes: Sequence[AssessmentWrite]) -> int:
         """Appends some thousand assessments and annotations, all or none; in the database on return.
@@ -224,7 +280,7 @@ class Store:
         Returns:
             How many of them added an assessment or an annotation.
         """
-        return await self._change_after_writes(lambda connection: append_block(connection, self.dialect, writes))
+        return await self._change_after_writes(lambda connection: append_block(connection, writes))
 
     async def find_assessments(self, keys: Sequence[str]) -> dict[str, Assessment]:
         """The panels' newest assessment per key, without annotations, for the keys that have one."""
@@ -240,17 +296,9 @@ class Store:
             StoreError: there is already a run with this id.
         """
         config = orjson.dumps(hide_headers(run.config)).decode()
-        values = [run.run_id, run.command, run.started_at, config, self.writer_id]
-
-        def insert(connection: Connection) -> bool:
-            added = connection.execute(
-                "INSERT INTO runs (run_id, command, started_at, config, writer_id) VALUES ($1, $2, $3, $4, $5) "
-                "ON CONFLICT DO NOTHING RETURNING 1",
-                values,
-            ).fetchall()
-            return bool(added)
-
-        if not await self.change(insert):
+        columns = ("run_id", "command", "started_at", "config", "writer_id")
+        row = (run.run_id, run.command, run.started_at, config, self.writer_id)
+        if not await self.change(lambda c: c.insert("runs", columns, [row], "ON CONFLICT DO NOTHING")):
             raise StoreError(f"the store {self.engine.name} already has a run {run.run_id!r}; use a new id")
         if run.status != "running":
             await self.finish_run(run.run_id, run.status, run.finished_at or run.started_at, run.summary or {})
@@ -261,52 +309,19 @@ class Store:
         Raises:
             StoreError: no run with this id was started.
         """
-        text = orjson.dumps(summary).decode()
-
-        def insert(connection: Connection) -> bool:
-            added = connection.execute(
-                "INSERT INTO run_events (run_id, status, occurred_at, summary) "
-                "SELECT run_id, $2, $3::FLOAT8, $4 FROM runs WHERE run_id = $1 RETURNING 1",
-                [run_id, status, finished_at, text],
-            ).fetchall()
-            return bool(added)
-
-        if not await self.change_again(insert):
+        values = [run_id, status, finished_at, orjson.dumps(summary).decode()]
+        query = """INSERT INTO run_events (run_id, status, occurred_at, summary)
+            SELECT run_id, $2, $3::FLOAT8, $4 FROM runs WHERE run_id = $1 RETURNING 1"""
+        if not await self.change_again(lambda connection: connection.rows(query, values)):
             raise StoreError(f"the store {self.engine.name} has no run {run_id!r} to finish; start it first")
 
-    async def runs(self, limit: int = 50) -> list[RunRecord]:
-        """Newest first."""
-        return await self.ask(lambda connection: queries.runs(connection, limit))
-
-    async def run_configs(self, command: str) -> list[dict[str, Any]]:
-        """The settings that the last hundred runs of a command recorded, newest first."""
-        return await self.ask(lambda connection: queries.run_configs(connection, command))
-
-    async def judgments(self) -> list[Judgment]:
-        """Every judgment whose texts are kept."""
-        return await self.ask(queries.judgments)
-
-    async def find_judgment(self, judgment_digest: str) -> Judgment | None:
-        """A judgment by the digest of its content, None if unknown or forgotten."""
-        return await self.ask(lambda connection: queries.find_judgment(connection, judgment_digest))
-
-    async def newest_assessments(self, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of the current assessment of each judgment by each panel, with its newest annotation, oldest first.
-
-        Each comes with the number of its version (see :mod:`metajudge.store.versions`).
-
-        Args:
-            after: the last number of the page before; 0 for the first page.
-        """
-        return await self.ask(lambda connection: queries.newest_assessments(connection, after, limit))
-
-    async def run_assessments(self, run_id: str, after: int = 0, limit: int = 1000) -> list[tuple[int, Assessment]]:
-        """A page of a run's own assessments, paged like :meth:`newest_assessments`; reused ones are not included."""
-        return await self.ask(lambda connection: queries.run_assessments(connection, run_id, after, limit))
-
-    async def show(self, name: str) -> dict[str, Any] | None:
-        """Everything kept about a name; see :func:`metajudge.store.queries.show`."""
-        return await self.ask(lambda connection: queries.show(connection, name))
+    runs = asked(queries.runs)
+    run_configs = asked(queries.run_configs)
+    judgments = asked(queries.judgments)
+    find_judgment = asked(queries.find_judgment)
+    newest_assessments = asked(queries.newest_assessments)
+    run_assessments = asked(queries.run_assessments)
+    show = asked(queries.show)
 
     async def forget(self, item_id: str) -> int:
         """Redacts an item's texts, and removes them from the database's files; see :mod:`metajudge.store.forgetting`.
@@ -399,8 +414,8 @@ class Store:
 def _end_orphaned_runs(connection: Connection, alive: Sequence[int]) -> None:
     """Marks runs without an end as interrupted if the store that began them is no longer open."""
     connection.execute(
-        "INSERT INTO run_events (run_id, status) SELECT run_id, 'interrupted' FROM runs "
-        "WHERE run_id NOT IN (SELECT run_id FROM run_events) "
-        "AND (writer_id IS NULL OR writer_id NOT IN (SELECT unnest($1::BIGINT[])))",
+        """INSERT INTO run_events (run_id, status) SELECT run_id, 'interrupted' FROM runs
+            WHERE run_id NOT IN (SELECT run_id FROM run_events)
+            AND (writer_id IS NULL OR writer_id NOT IN (SELECT unnest($1::BIGINT[])))""",
         [list(alive)],
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from metajudge.store.sql import steps_in
+from metajudge.store.sql import quoted, steps_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,6 @@ STATE: Final = (
     Table("service_limits", ("name",)),
 )
 """Tables whose rows change: a copy has them as they are in the source. Lanes of jobs are made when a service starts."""
-
-
-def quoted(name: str) -> str:
-    """The name of a column in SQL; some are words of it."""
-    return f'"{name}"'
 
 
 @cache

@@ -22,22 +22,22 @@ class About:
 
 def about(connection: Connection, numbers: Sequence[int]) -> dict[int, About]:
     """Items and judgments, by the number of the version."""
-    rows = connection.execute(
-        "SELECT v.number, i.category, i.payload, j.payload "  # noqa: S608 - our own text
-        f"FROM {versions()} v JOIN judgments j ON j.judgment_digest = v.judgment_digest "
-        "LEFT JOIN items i ON i.item_digest = j.item_digest WHERE v.number = ANY($1::BIGINT[])",
+    rows = connection.rows(
+        f"""SELECT v.number, i.category, i.payload, j.payload
+            FROM {versions()} v JOIN judgments j ON j.judgment_digest = v.judgment_digest
+            LEFT JOIN items i ON i.item_digest = j.item_digest WHERE v.number = ANY($1::BIGINT[])""",  # noqa: S608
         [list(numbers)],
-    ).fetchall()
+    )
     return dict.fromkeys(numbers, About()) | {number: About(*texts) for number, *texts in rows}
 
 
 def questions(connection: Connection, judgment_digests: Sequence[str]) -> dict[str, str]:
     """The questions of some judgments, by the judgment's digest; deleted ones are left out."""
-    rows = connection.execute(
-        "SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest "
-        "WHERE j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))",
+    rows = connection.rows(
+        """SELECT j.judgment_digest, i.payload FROM judgments j JOIN items i ON i.item_digest = j.item_digest
+            WHERE j.judgment_digest IN (SELECT unnest($1::VARCHAR[]))""",
         [list(judgment_digests)],
-    ).fetchall()
+    )
     return {digest: question for digest, payload in rows if (question := question_of(payload)) is not None}
 
 
@@ -50,7 +50,7 @@ def rows_of(connection: Connection, kind: str, columns: str, digests: Collection
     query = (
         f"SELECT {kind}_digest, {columns}, payload FROM {kind}s WHERE {kind}_digest IN (SELECT unnest($1::VARCHAR[]))"  # noqa: S608
     )
-    return [row for page in pages(digests) for row in connection.execute(query, [page]).fetchall()]
+    return [row for page in pages(digests) for row in connection.rows(query, [page])]
 
 
 LONGEST: Final = 160

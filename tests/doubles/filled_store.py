@@ -30,7 +30,7 @@ async def _filled(location, count: int) -> None:
         def insert(connection, numbers=numbers):
             for table, row in template.items():
                 rows = (tuple(_numbered(value, number) for value in row.values()) for number in numbers)
-                store.dialect.insert(connection, table, list(row), rows)
+                connection.insert(table, list(row), rows)
 
         await store.change(insert)
     await store.close()

@@ -3,7 +3,7 @@
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.exports import ExportRequest, graded
+from metajudge.exports import ExportRequest, responses
 from tests.exports.vetted import dropped, exported, judgment, single
 
 
@@ -33,7 +33,7 @@ def test_judges_that_order_two_responses_differently_conflict(tmp_path):
 
 
 def test_too_many_responses_to_one_question_are_refused_with_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(graded, "MOST_PAIRS", 2)
+    monkeypatch.setattr(responses, "MOST_PAIRS", 2)
     with pytest.raises(InputError, match="3 pairs of responses to the same question, more than 2"):
         exported(tmp_path / "d", [single(number, number) for number in range(3)])
 

@@ -4,7 +4,7 @@ import pytest
 
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.exports import ExportRequest
-from tests.exports.vetted import assessment, dropped, exported, judgment
+from tests.exports.vetted import assessment, exported, judgment
 
 
 def panel(number=0, order=("A", "B"), scores=None):
@@ -66,18 +66,9 @@ def test_quality_pairs_of_the_same_winner_only_where_asked_for(tmp_path):
     assert [row["chosen_id"] for row in rows] == [good.id]
 
 
-def test_by_label_right_is_chosen_over_wrong_whatever_vetting_said(tmp_path):
-    right, wrong = judgment(0, label="A>B"), judgment(0, judge="jay", verdict="B>A", label="A>B")
-    unlabelled = judgment(1)
-    said = [right, wrong, unlabelled]
-    result, rows = exported(
-        tmp_path / "d", said, [assessment(one, False) for one in said], kind="judgments", by_label=True,
-        selection={"rule": "all"},
-    )  # fmt: skip
-    assert [(row["chosen_id"], row["rejected_id"]) for row in rows] == [(right.id, wrong.id)]
-    assert dropped(result)["no_label"] == 1
+def test_by_label_there_must_be_a_label(tmp_path):
     with pytest.raises(InputError, match="no judgment has a label"):
-        exported(tmp_path / "e", [unlabelled], kind="judgments", by_label=True)
+        exported(tmp_path / "e", [judgment(1)], kind="judgments", by_label=True)
 
 
 def test_kto_takes_every_judgment_with_its_label(tmp_path):

@@ -186,11 +186,8 @@ def test_swapping_the_ids_of_the_responses_changes_nothing_but_the_ids(tmp_path,
     ]
 
 
-def test_items_with_one_response_are_counted_and_alone_are_an_error(tmp_path):
+def test_items_with_one_response_alone_are_an_error(tmp_path):
     graded = judgment(1, verdict=4.0, responses={"A": "The only answer."}, order=("A",))
-    result, rows = exported(tmp_path / "d", [judgment(0), graded])
-    assert len(rows) == 1
-    assert dropped(result) == {"single_response": 1}
     with pytest.raises(InputError, match="Grades make pairs of responses to the same question"):
         exported(tmp_path / "e", [graded])
     assert not (tmp_path / "e").exists()

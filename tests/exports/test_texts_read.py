@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.exports import columns as tables
+from metajudge.exports import store_intake as tables
 from metajudge.exports import workspace
 from metajudge.exports.formats import Format
 from metajudge.exports.workspace import ranges
@@ -32,13 +32,13 @@ def texts(monkeypatch):
     read = {"items": set(), "judgments": set()}
     fill = tables.fill
 
-    def watched(work, table, columns, pages, *query):
+    def watched(work, table, columns, pages, *query, **payload):
         def seen():
             for rows in pages:
                 read.get(table, set()).update(row[columns.index("item_id")] for row in rows if table in read)
                 yield rows
 
-        fill(work, table, columns, seen(), *query)
+        fill(work, table, columns, seen(), *query, **payload)
 
     monkeypatch.setattr(tables, "fill", watched)
     return read

@@ -31,6 +31,13 @@ def where(made, tmp_path):
     return copy
 
 
+@pytest.fixture
+async def store(where):
+    opened = await open_store(where)
+    yield opened
+    await opened.close()
+
+
 def book(store):
     clock = iter(range(1000, 10**9))
     return DraftBook(store, clock=lambda: float(next(clock)))
@@ -54,8 +61,7 @@ def stored(draft, kind):
 
 
 @pytest.mark.parametrize("kind", ["offset", "levels", "confidence"])
-async def test_drafts_of_earlier_versions_are_listed_and_not_tried(where, kind):
-    store = await open_store(where)
+async def test_drafts_of_earlier_versions_are_listed_and_not_tried(store, kind):
     drafts = book(store)
     (told,) = await drafts.draft("risk_analysis")
     old = await drafts.keep(stored(told, kind))
@@ -72,7 +78,6 @@ async def test_drafts_of_earlier_versions_are_listed_and_not_tried(where, kind):
     await drafts.keep_comparison(old, compared)
     assert (await drafts.comparison(old.draft_id)).confidence_error == earlier
     assert (await drafts.activate(old.draft_id, by="ada")).digest == old.policy.digest
-    await store.close()
 
 
 async def test_an_altered_draft_and_one_for_another_version_are_refused(where):
@@ -116,8 +121,7 @@ async def test_an_instruction_is_judged_anew_and_compared_with_people(where, see
         assert (await drafts.comparison(told.draft_id)).score_error == found.score_error
 
 
-async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(where):
-    store = await open_store(where)
+async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(store):
     drafts = book(store)
     (told,) = await drafts.draft("risk_analysis")
     states = {case.review_id: case for case in await drafts.cases("risk_analysis")}
@@ -132,11 +136,9 @@ async def test_a_forgotten_case_is_left_out_and_its_reasons_leave_the_drafts(whe
         await drafts.get(told.draft_id)
     left = await held_out_records(drafts, told, now=1.0)
     assert left.left_out == {"its texts are not in the store": 1}
-    await store.close()
 
 
-async def test_a_model_writes_from_peoples_reasons_and_a_bad_reply_is_no_draft(where):
-    store = await open_store(where)
+async def test_a_model_writes_from_peoples_reasons_and_a_bad_reply_is_no_draft(store):
     drafts = book(store)
     writer = ScriptedModel(['{"instruction": "Look for what follows from the first effect."}'], name="writer")
     found = await write_draft(drafts, writer, "risk_analysis", "completeness")
@@ -145,14 +147,11 @@ async def test_a_model_writes_from_peoples_reasons_and_a_bad_reply_is_no_draft(w
     assert REASON in writer.requests[0].messages[0].text
     with pytest.raises(InputError, match="no usable text from bad"):
         await write_draft(drafts, ScriptedModel(["{}"] * 4, name="bad"), "risk_analysis", "completeness")
-    await store.close()
 
 
-async def test_ground_truth_comes_from_every_labelled_case_and_hides_with_the_labels(where):
-    store = await open_store(where)
+async def test_ground_truth_comes_from_every_labelled_case_and_hides_with_the_labels(store):
     report = await book(store).report("risk_analysis")
     assert report.labelled == 36
     assert report.overall["ground_truth_reliability"].n == 0  # all of them were sent to people
     shown = await store.show("c00")
     assert any(one["payload"].get("label") is True for one in shown["audit_log"])
-    await store.close()

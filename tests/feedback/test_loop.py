@@ -38,8 +38,6 @@ def loop(store):
 
 async def decided(store, cases, policy=VERDICT, used=USED):
     """Reviews and decisions as people would have left them."""
-    from metajudge.feedback.cases import replayed
-
     cases = replayed(policy, cases)
     reviews = [
         Review(
@@ -69,6 +67,12 @@ async def decided(store, cases, policy=VERDICT, used=USED):
     return cases
 
 
+async def better(store, loop):
+    """Proposals that are better, over a crowd that finds the policy too lenient."""
+    await decided(store, crowd(800, 6, bias=0.25))
+    return [one for one in await loop.propose("verdict") if one.status == "proposed"]
+
+
 async def test_metrics_of_what_people_decided(store, loop):
     cases = await decided(store, crowd(200, 1))
     report = await loop.report("verdict")
@@ -80,20 +84,13 @@ async def test_metrics_of_what_people_decided(store, loop):
 
 
 async def test_a_better_version_is_proposed_and_in_force_only_once_somebody_says_so(store, loop):
-    await decided(store, crowd(800, 6, bias=0.25))
-    found = await loop.propose("verdict")
-    better = [one for one in found if one.status == "proposed"]
-    assert better, [one.backtest.reason for one in found]
+    first, *_ = await better(store, loop)
     assert await loop.active("verdict") == VERDICT
-    done = await loop.activate(better[0].proposal_id, by="ada", reason="too lenient")
-    assert (await loop.active("verdict")).digest == better[0].policy.digest == done.digest
+    done = await loop.activate(first.proposal_id, by="ada", reason="too lenient")
+    assert (await loop.active("verdict")).digest == first.policy.digest == done.digest
     (kept,) = await loop.activations("verdict")
-    assert (kept.by, kept.reason, kept.base_digest, kept.backtest) == (
-        "ada",
-        "too lenient",
-        VERDICT.digest,
-        better[0].backtest,
-    )
+    evidence = (kept.base_digest, kept.backtest)
+    assert (kept.by, kept.reason, *evidence) == ("ada", "too lenient", VERDICT.digest, first.backtest)
     assert len(await loop.cases("verdict")) == 800  # decided under the old version, and still there
     assert {one.policy_digest for one in await loop.cases("verdict")} == {VERDICT.digest}
 
@@ -109,38 +106,30 @@ async def test_what_is_not_better_is_refused_and_cannot_be_activated(store, loop
     assert await loop.activations() == []
 
 
-async def test_a_proposal_for_an_old_version_is_refused(store, loop):
-    await decided(store, crowd(800, 6, bias=0.25))
-    better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
-    await loop.activate(better[0].proposal_id, by="ada")
+async def test_a_proposal_for_an_old_version_and_one_that_nobody_answers_for_are_refused(store, loop):
+    first, *others = await better(store, loop)
+    for name in ("", "  "):
+        with pytest.raises(InputError, match="give the name of who"):
+            await loop.activate(first.proposal_id, by=name)
+    await loop.activate(first.proposal_id, by="ada")
     with pytest.raises(InputError, match="already in force"):
-        await loop.activate(better[0].proposal_id, by="ada")
-    others = [one for one in better[1:] if one.policy.digest != better[0].policy.digest]
-    for other in others:
+        await loop.activate(first.proposal_id, by="ada")
+    for other in (one for one in others if one.policy.digest != first.policy.digest):
         with pytest.raises(InputError, match="propose again"):
             await loop.activate(other.proposal_id, by="ada")
-
-
-@pytest.mark.parametrize("name", ["", "  "])
-async def test_somebody_must_answer_for_an_activation(store, loop, name):
-    await decided(store, crowd(800, 6, bias=0.25))
-    better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
-    with pytest.raises(InputError, match="give the name of who"):
-        await loop.activate(better[0].proposal_id, by=name)
 
 
 @pytest.mark.slow
 async def test_a_new_backtest_counts_when_it_says_no(store, loop):
     """People who change their mind after the proposal keep it from being activated."""
-    await decided(store, crowd(800, 6, bias=0.25))
-    better = [one for one in await loop.propose("verdict") if one.status == "proposed"]
+    first, *_ = await better(store, loop)
     noise = [replace(one, case_id=f"n{one.case_id}", question=f"n{one.question}") for one in crowd(3000, 3, noise=None)]
     await decided(store, noise)
-    again = await loop.backtest(better[0].proposal_id)
+    again = await loop.backtest(first.proposal_id)
     assert again.cases == 3800
     if not again.better:
         with pytest.raises(InputError, match="is refused"):
-            await loop.activate(better[0].proposal_id, by="ada")
+            await loop.activate(first.proposal_id, by="ada")
 
 
 async def test_patterns_are_due_every_so_many_disagreements(store, loop):
@@ -171,9 +160,8 @@ async def test_a_policy_whose_file_is_gone_is_still_known(store, loop):
 
 @pytest.mark.slow
 async def test_an_activation_changed_by_hand_decides_nothing(store, loop):
-    await decided(store, crowd(800, 6, bias=0.25))
-    better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
-    await loop.activate(better.proposal_id, by="ada")
+    first, *_ = await better(store, loop)
+    await loop.activate(first.proposal_id, by="ada")
     (entry,) = await store.audit_log.entries("activation")
     lax = {**entry.payload, "policy": {**entry.payload["policy"], "title": "Everything passes"}}
     await store.audit_log.append("activation", "verdict", lax, now=5.0)
@@ -186,9 +174,8 @@ async def test_an_activation_changed_by_hand_decides_nothing(store, loop):
 
 
 async def test_a_proposal_changed_by_hand_is_not_activated(store, loop):
-    await decided(store, crowd(800, 6, bias=0.25))
-    better = next(one for one in await loop.propose("verdict") if one.status == "proposed")
-    changed = better.model_dump(mode="json")
+    first, *_ = await better(store, loop)
+    changed = first.model_dump(mode="json")
     changed["proposal_id"] = "0123456789ab"
     changed["policy"]["title"] = "Everything passes"
     await store.audit_log.append("proposal", "verdict", changed, now=5.0)

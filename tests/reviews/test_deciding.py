@@ -177,8 +177,14 @@ class TestAgreement:
 
 
 # Who was shown what the machine said.
-async def test_a_person_is_known_by_name_or_by_session_and_never_by_having_neither(tmp_path):
-    store = await open_store(tmp_path / "s.duckdb")
+@pytest.fixture
+async def store(tmp_path):
+    opened = await open_store(tmp_path / "s.db")
+    yield opened
+    await opened.close()
+
+
+async def test_a_person_is_known_by_name_or_by_session_and_never_by_having_neither(store):
     log = store.audit_log
     await remember_seen(log, ["j1"], Onlooker(None, "s1"), now=1.0)
     await remember_seen(log, ["j1"], Onlooker("ada", "s2"), now=2.0)
@@ -187,16 +193,13 @@ async def test_a_person_is_known_by_name_or_by_session_and_never_by_having_neith
     strangers = [Onlooker(), Onlooker("bob"), Onlooker("bob", "s3"), Onlooker(None, "s3")]
     assert [await has_seen(log, "j1", one) for one in strangers] == [False] * 4
     assert not await has_seen(log, "j2", Onlooker("ada"))
-    await store.close()
 
 
-async def test_it_is_kept_once_and_not_listed_among_what_was_decided(tmp_path):
-    store = await open_store(tmp_path / "s.duckdb")
+async def test_it_is_kept_once_and_not_listed_among_what_was_decided(store):
     for _ in range(3):
         await remember_seen(store.audit_log, ["j1", "j2"], Onlooker("ada", "s"), now=1.0)
     assert len(await store.audit_log.entries(KIND)) == 2
     assert await store.show("j1") is None
-    await store.close()
 
 
 # What several people's decisions come to: a majority, never one voice of several, never a tie settled by order.

@@ -116,7 +116,7 @@ def records() -> Records:
     return Records()
 
 
-Open = Callable[[], Awaitable[Store]]
+Open = Callable[..., Awaitable[Store]]
 
 
 @pytest.fixture
@@ -141,16 +141,24 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def reopen(location: str) -> Open:
-    """Opens the same store again and again."""
-    return lambda: open_store(location)
+async def reopen(location: str) -> AsyncIterator[Open]:
+    """Opens the same store again and again, each time after an earlier opening was closed, if one is given."""
+    opened: list[Store] = []
+
+    async def again(earlier: Store | None = None) -> Store:
+        if earlier is not None:
+            await earlier.close()
+        opened.append(await open_store(location))
+        return opened[-1]
+
+    yield again
+    for one in opened:
+        await one.close()
 
 
 @pytest.fixture
-async def store(reopen: Open) -> AsyncIterator[Store]:
-    opened = await reopen()
-    yield opened
-    await opened.close()
+async def store(reopen: Open) -> Store:
+    return await reopen()
 
 
 @pytest.fixture

@@ -46,11 +46,9 @@ class TestAppending:
         again = await store.append_block(block(*assessments, run="run-2"))
         assert (first, again) == (4, 2)
         assert await keep(store, *judgments) == 0
-        await store.close()
-        later = await reopen()
+        later = await reopen(store)
         assert await later.append_block(block(*assessments, run="run-3")) == 0
         assert await keep(later, *judgments) == 0
-        await later.close()
 
     async def test_what_a_single_save_kept_counts_as_there(self, store, judgments) -> None:
         one = found(judgments[0])

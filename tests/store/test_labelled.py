@@ -38,8 +38,7 @@ def fact(number, **changes):
 
 
 async def put(store, facts):
-    adding = store.line_facts
-    await store.change(lambda c: adding._dialect.insert(c, "line_facts", Fact._fields, list(facts)))
+    await store.change(lambda c: c.insert("line_facts", Fact._fields, list(facts)))
 
 
 def made(rng):

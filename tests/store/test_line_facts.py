@@ -92,15 +92,13 @@ async def test_after_any_writes_and_at_any_time_facts_are_those_of_lines(store, 
             before = await completed(store)
             await store.forget("item-1")
             assert await completed(store) == before
-            await store.close()
-            store = await reopen()
+            store = await reopen(store)
             assert await facts_of(store) == before
     newest = dict(await store.newest_assessments())
     facts = await completed(store)
     assert [(fact.number, fact.final_score, fact.probability, fact.panel_digest) for fact in facts] == [
         (number, one.final_score, one.probability, one.panel_digest) for number, one in newest.items()
     ]
-    await store.close()
 
 
 async def test_two_who_add_the_same_add_it_once(store, records, monkeypatch) -> None:
@@ -116,8 +114,8 @@ async def test_a_line_that_is_gone_by_then_gets_no_facts(store, records) -> None
     first = records.assessment(judgment)
     await store.save_assessment("key", judgment, first, "run-1")
     adding = store.line_facts
-    read = await store.ask(lambda connection: adding._read(connection, part=0))
+    read = await adding._found(0)
     await store.save_assessment("key", judgment, first.model_copy(update={"final_score": 4.6}), "run-2")
-    await store.change(lambda connection: adding._add(connection, part=0, found=read))
+    await adding._add(0, read)
     assert await facts_of(store) == []
     assert [fact.final_score for fact in await completed(store)] == [4.6]

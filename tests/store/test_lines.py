@@ -40,6 +40,4 @@ async def test_after_any_writes_there_is_a_line_for_each_judgment_and_panel(stor
         await write_some(store, rng, rng.choices(judgments, k=rng.randrange(1, 4)), number)
         assert await check(store) > 0
         if number == 6:
-            await store.close()
-            store = await reopen()
-    await store.close()
+            store = await reopen(store)

@@ -189,7 +189,11 @@ class TestLists:
         assert [said for _, said in page.found] == [row.said for row in fitting]
 
     async def test_the_newest_and_a_judgments_history(self, store, rows) -> None:
-        assert [said for _, said in await store.newest_assessments()] == [row.said for row in lines_of(rows)]
+        pages, after = [], 0
+        while page := await store.newest_assessments(after, 7):
+            pages, after = [*pages, page], page[-1][0]
+        assert [len(page) for page in pages[:-1]] == [7] * (len(pages) - 1)
+        assert [said for page in pages for _, said in page] == [row.said for row in lines_of(rows)]
         name = rows[0].judgment.id
         about = [row for row in rows if row.judgment.id == name]
         found = await store.show(name)

@@ -185,8 +185,7 @@ async def test_an_outcome_follows_the_newest_one_on_its_content_also_after_reope
     await store.close()  # stored, and no outcome yet
     store = await reopen()
     first = {one.subject_digest: one.event_id for one in await all_of(store)}
-    await store.close()
-    store = await reopen()
+    store = await reopen(store)
     for n in range(5):
         await vet(store, records, n, Action.APPROVE, digest="d2")
         await store.outcomes.collect_all()
@@ -195,7 +194,6 @@ async def test_an_outcome_follows_the_newest_one_on_its_content_also_after_reope
     assert {one.subject_digest: one.follows for one in found} == {**first, found[0].subject_digest: None}
     await vet(store, records, 0, Action.REJECT, digest="d3")
     assert len(await all_of(store)) == 5
-    await store.close()
 
 
 async def test_a_page_finds_what_fits_far_below_and_marks_what_was_replaced(store, records):

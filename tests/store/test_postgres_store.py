@@ -24,6 +24,12 @@ psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed
 postgres = pytest.importorskip("metajudge.store.postgres")
 
 
+@pytest.fixture
+def location(postgres_url: str) -> str:
+    """Stores are on PostgreSQL alone here."""
+    return postgres_url
+
+
 async def impatient(url: str, **options):
     engine = postgres.PostgresEngine(PostgresUrl(url), **{"patience_s": 1.0, **options})
     return await asyncio.to_thread(Store, engine)
@@ -92,11 +98,9 @@ class TestOpening:
         with as_role(postgres_url) as guest, pytest.raises(StoreError, match=r"needs the right to create the schema"):
             await open_store(guest)
 
-    async def test_ten_that_start_at_once_make_the_tables_once(self, postgres_url) -> None:
-        stores = await asyncio.gather(*(open_store(postgres_url) for _ in range(10)))
+    async def test_ten_that_start_at_once_make_the_tables_once(self, reopen) -> None:
+        stores = await asyncio.gather(*(reopen() for _ in range(10)))
         assert [await store.runs() for store in stores] == [[]] * 10
-        for store in stores:
-            await store.close()
 
     def test_locations(self) -> None:
         assert str(store_location("postgresql://u:p@h/db")) == "postgresql://u:***@h/db"
@@ -110,29 +114,18 @@ class TestOpening:
 
 
 class TestSchema:
-    async def test_both_databases_have_the_same_tables_and_columns(self, tmp_path, postgres_url) -> None:
+    async def test_both_databases_have_the_same_tables_and_columns(self, tmp_path, store) -> None:
         """What one store keeps, the other one can: a column that only one of them has cannot be copied."""
-        file, database = await open_store(tmp_path / "s.db"), await open_store(postgres_url)
-        there = await database.read(
-            lambda c: c.execute(
-                "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
-            ).fetchall()
-        )
-        here = await file.read(
-            lambda c: c.execute(
-                "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p WHERE m.type = 'table'"
-            ).fetchall()
-        )
-        own = {
-            ("writers", "process"),
-            ("writers", "opened_at"),
-            ("sqlite_sequence", "name"),
-            ("sqlite_sequence", "seq"),
-        }
+        file = await open_store(tmp_path / "s.db")
+        query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        there = await store.read(lambda c: c.rows(query))
+        query = "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p WHERE m.type = 'table'"
+        here = await file.read(lambda c: c.rows(query))
+        own = {*(("writers", one) for one in ("process", "opened_at"))}
+        own |= {("sqlite_sequence", one) for one in ("name", "seq")}
         assert set(here) ^ set(there) <= own | {(table, "rowid") for table in ("items", "judgments", "runs")}
         assert len(here) > 150
         await file.close()
-        await database.close()
 
     async def test_a_failing_step_leaves_the_schema_as_it_was(self, postgres_url, monkeypatch) -> None:
         await (await open_store(postgres_url)).close()
@@ -153,7 +146,7 @@ class TestSchema:
 
 
 async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have_ended(
-    postgres_url, monkeypatch
+    postgres_url, reopen, monkeypatch
 ) -> None:
     steps = sql.steps_in("postgres")
     with monkeypatch.context() as patch:
@@ -166,9 +159,8 @@ async def test_a_store_of_the_version_before_is_migrated_once_its_processes_have
     with pytest.raises(StoreError, match="1 of its processes have it open: stop them"):
         await open_store(postgres_url)
     earlier.close()
-    store = await open_store(postgres_url)
-    assert await store.read(lambda c: c.execute("SELECT state FROM service_jobs").fetchall()) == [("queued",)]
-    await store.close()
+    store = await reopen()
+    assert await store.read(lambda c: c.rows("SELECT state FROM service_jobs")) == [("queued",)]
 
 
 class TestPool:
@@ -195,15 +187,14 @@ class TestPool:
         await slow
         await store.close()
 
-    async def test_a_connection_that_was_cut_is_replaced_without_a_word(self, postgres_url, records) -> None:
-        store = await open_store(postgres_url)
+    async def test_a_connection_that_was_cut_is_replaced_without_a_word(self, postgres_url, store, records) -> None:
         judgment = records.judgment(1)
         for n in range(5):
             with psycopg.connect(postgres_url, autocommit=True) as admin:
                 cut = admin.execute(  # the writer's own connection: other tests use the same server
                     "SELECT pg_terminate_backend(pid) FROM pg_locks"
                     " WHERE locktype = 'advisory' AND classid = %s::BIGINT::OID AND objid = %s",
-                    [store.dialect.lock_class, store.writer_id],
+                    [postgres.lock_class(store.engine.schema), store.writer_id],
                 )
                 assert cut.rowcount >= 1
             store.record_call(records.call(n))
@@ -212,14 +203,12 @@ class TestPool:
         shown = await store.show("judgment-1")
         assert len(shown["assessments"] + shown["history"]) == 5
         assert (await store.show("run-1"))["calls_total"] == 5
-        await store.close()
 
 
 class TestLostAnswers:
     """The connection breaks after the server committed and before it could say so."""
 
-    async def test_a_group_that_did_arrive_is_not_written_twice(self, postgres_url, records, monkeypatch) -> None:
-        store = await open_store(postgres_url)
+    async def test_a_group_that_did_arrive_is_not_written_twice(self, store, records, monkeypatch) -> None:
         commit, broken = writer.commit, []
 
         def cut(engine, connection, writer_id, group, number):
@@ -238,18 +227,14 @@ class TestLostAnswers:
         shown = await store.show("judgment-1")
         assert len(shown["assessments"] + shown["history"]) == 4
         assert (await store.show("run-1"))["calls_total"] == 4
-        await store.close()
 
-    async def test_a_change_that_may_not_be_repeated_says_that_it_is_not_known(self, postgres_url, monkeypatch) -> None:
-        store = await open_store(postgres_url)
+    async def test_a_change_that_may_not_be_repeated_says_that_it_is_not_known(self, store, monkeypatch) -> None:
         commit_once(monkeypatch)
         with pytest.raises(StoreUnavailableError, match="it is unknown whether it was made"):
             await store.audit_log.append("kind", "subject", {}, now=1.0)
         assert len(await store.audit_log.entries("kind")) == 1
-        await store.close()
 
-    async def test_a_decision_is_given_again_and_recorded_once(self, postgres_url, monkeypatch) -> None:
-        store = await open_store(postgres_url)
+    async def test_a_decision_is_given_again_and_recorded_once(self, store, monkeypatch) -> None:
         review = {"review_id": "r", "subject_id": "s", "subject_digest": "d", "item_id": "i", "action": "REVIEW"}
         await store.reviews.open([Review(**review, judge=None, category=None, policy=None, opened_at=1.0)])
         await store.reviews.claim("ada", now=1.0)
@@ -257,7 +242,6 @@ class TestLostAnswers:
         said = HumanDecision(review_id="r", reviewer="ada", outcome=Outcome.APPROVE, decided_at=1.0)
         state = await store.reviews.decide(said, now=1.0)
         assert state.decisions == (said.model_copy(update={"seconds": 0.0}),)
-        await store.close()
 
 
 def commit_once(monkeypatch) -> None:
@@ -346,12 +330,13 @@ class TestServerGone:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lines", [10, 300])
-async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(postgres_url, records, lines) -> None:
+async def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_of_a_client(
+    postgres_url, reopen, records, lines
+) -> None:
     acknowledged = killed(*(script(WRITER, postgres_url, number) for number in range(2)), lines=lines)
-    store = await open_store(postgres_url)
+    store = await reopen()
     found = await store.find_assessments([f"key-{n}" for n in acknowledged])
     assert len(found) == len(acknowledged)
     for n in acknowledged[::50]:
         assert await store.find_reply(records.key(n)) is not None
     assert {run.status for run in await store.runs()} == {"interrupted"}
-    await store.close()

@@ -25,10 +25,10 @@ REVIEWED = {
     Failure: "kind message",
     SignalValue: "value state detail",
     AgentResult: "agent model role weight score analysis analysis_missing criteria failure skipped opening calls cached_calls cost_usd usage "
-    "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws",
+    "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws mended",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted decided_by cut cut_from renormalised failure not_applicable "
     "agents summariser signals cascade decision probability probability_marks probability_source probability_threshold calibrated calibration guarantee outside_guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
-    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do given_kept",
+    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do given_kept mended",
 }
 
 
@@ -117,8 +117,7 @@ def test_no_value_of_a_header_is_shown_whatever_its_name() -> None:
 async def test_a_header_is_neither_kept_with_a_run_nor_shown_of_an_older_one(reopen) -> None:
     store = await reopen()
     await store.start_run(RunRecord("new", "vet", 1.0, "running", CONFIG))
-    await store.close()
-    store = await reopen()
+    store = await reopen(store)
     kept = await store.ask(lambda connection: connection.execute("SELECT config FROM runs").fetchall())
     shown = [*(await store.runs()), await store.show("new")]
     await store.close()

@@ -43,24 +43,27 @@ async def kept(store):
     return newest[1], found["history_total"]
 
 
+AGAIN = FAILED.model_copy(update={"failure": TIMEOUT.model_copy(update={"message": "no reply within 59.8 s"})})
+REFUSED = FAILED.model_copy(update={"failure": Failure(kind=FailureKind.REFUSED, message="no")})
+ONE, TWO = calibrated("one", 0.8), calibrated("two", 0.4)
+STANDS = {
+    "a policy that is used again": ([RESULT, by("x"), by("y"), by("x")], by("x"), 3),
+    "a calibration that is used again": ([RESULT, ONE, TWO, ONE], ONE, 3),
+    "vetting without a policy takes no decision back": ([RESULT, by("x"), RESULT], by("x"), 1),
+    "a decision does not stand once the result is another": ([FAILED, by("x", FAILED), RESULT], RESULT, 2),
+    "a failure that fails in the same way leaves one row": ([FAILED, AGAIN, FAILED, AGAIN, FAILED], FAILED, 0),
+    "a retry with another outcome is history": ([FAILED, REFUSED, FAILED, RESULT], RESULT, 3),
+}
+
+
 class TestWhatCounts:
-    async def test_a_policy_that_is_used_again_is_the_one_shown(self, store) -> None:
-        await save(store, RESULT, by("x"), by("y"), by("x"))
-        assert await kept(store) == (by("x"), 3)
-        page = await store.ask(partial(page_of_assessments, wanted=AssessmentFilter(), limit=5))
-        assert [line.action for line in page.lines] == [by("x").decision.action]
-
-    async def test_a_calibration_that_is_used_again_is_the_one_shown(self, store) -> None:
-        await save(store, RESULT, calibrated("one", 0.8), calibrated("two", 0.4), calibrated("one", 0.8))
-        assert await kept(store) == (calibrated("one", 0.8), 3)
-
-    async def test_vetting_without_a_policy_takes_no_decision_back(self, store) -> None:
-        await save(store, RESULT, by("x"), RESULT)
-        assert await kept(store) == (by("x"), 1)
-
-    async def test_a_decision_does_not_stand_once_the_result_is_another(self, store) -> None:
-        await save(store, FAILED, by("x", FAILED), RESULT)
-        assert await kept(store) == (RESULT, 2)
+    @pytest.mark.parametrize("case", STANDS)
+    async def test_the_last_word_stands_and_is_shown(self, store, case) -> None:
+        said, stands, older = STANDS[case]
+        await save(store, *said)
+        assert await kept(store) == (stands, older)
+        (line,) = (await store.ask(partial(page_of_assessments, wanted=AssessmentFilter(), limit=5))).lines
+        assert line.action == (None if stands.decision is None else stands.decision.action)
 
     async def test_other_evidence_is_another_result_also_when_it_comes_back(self, store) -> None:
         signals = {"peers": SignalValue(value=1.0, state="agree")}
@@ -72,24 +75,12 @@ class TestWhatCounts:
 
 
 class TestNothingNew:
-    async def test_a_failure_that_fails_in_the_same_way_leaves_one_row(self, store) -> None:
-        again = FAILED.model_copy(update={"failure": TIMEOUT.model_copy(update={"message": "no reply within 59.8 s"})})
-        await save(store, FAILED, again, FAILED, again, FAILED)
-        assert await kept(store) == (FAILED, 0)
-
-    async def test_a_retry_with_another_outcome_is_history(self, store) -> None:
-        refused = FAILED.model_copy(update={"failure": Failure(kind=FailureKind.REFUSED, message="no")})
-        await save(store, FAILED, refused, FAILED, RESULT)
-        assert await kept(store) == (RESULT, 3)
-
     async def test_the_same_after_reopening_leaves_one_row(self, store, reopen) -> None:
         await save(store, FAILED, by("x", FAILED))
-        await store.close()
-        again = await reopen()
+        again = await reopen(store)
         await save(again, FAILED, by("x", FAILED))
         assert await kept(again) == (by("x", FAILED), 1)
         assert await again.find_assessments(["key"]) == {"key": FAILED}
-        await again.close()
 
     async def test_the_first_under_a_key_is_kept_whatever_it_says(self, store, reopen) -> None:
         await store.save_assessment("one", JUDGMENT, RESULT, "r")
@@ -97,7 +88,6 @@ class TestNothingNew:
         again = await reopen()  # which keys there are is not known yet
         await again.save_assessment("two", JUDGMENT, RESULT, "r")
         assert set(await again.find_assessments(["one", "two"])) == {"one", "two"}
-        await again.close()
 
     async def test_many_at_once_leave_a_result_and_a_decision(self, store) -> None:
         await asyncio.gather(*(save(store, RESULT, by("x")) for _ in range(20)))

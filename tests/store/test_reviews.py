@@ -88,10 +88,11 @@ class TestClaims:
     async def test_rows_are_opened_as_reviews_are(self, store):
         many = [review(f"r{i:02}", margin=None if i % 2 else i / 10, judge=None, policy=None) for i in range(20)]
         assert await store.reviews.open_rows([one.row for one in many]) == 20
-        again = [review("r03", priority=0).row, review("new").row, review("new", priority=0).row]
+        new = review("new", priority=0, origin=ReviewOrigin.AUDIT, inclusion=0.05, action="APPROVE")
+        again = [review("r03", priority=0).row, review("new").row, new.row]
         assert await store.reviews.open_rows(again) == 1
         assert await store.reviews.open_rows([]) == 0
-        assert (await store.reviews.get("new", now=NOW)).review == review("new", priority=0)
+        assert (await store.reviews.get("new", now=NOW)).review == new
         assert [(await store.reviews.get(one.review_id, now=NOW)).review for one in many] == many
 
     async def test_what_somebody_has_is_not_given_to_another(self, store):
@@ -205,11 +206,9 @@ class TestDecisions:
         await claimed(opened)
         said = decision(outcome=Outcome.MODIFY, verdict=parse_verdict("B>A"), scores={"accuracy": 2.0}, reason="no")
         await opened.reviews.decide(said, now=NOW)
-        await opened.close()
-        again = await reopen()
+        again = await reopen(opened)
         kept = said.model_copy(update={"seconds": 0.0})
         assert (await again.reviews.get("r1", now=NOW)).decisions == (kept,)
-        await again.close()
 
     async def test_forgetting_the_item_takes_the_words_and_keeps_the_decision(self, store):
         await store.reviews.open([review(content={"question": "secret words"})])
@@ -228,6 +227,8 @@ class TestImport:
             await store.reviews.import_decisions([decision("a"), decision("nope")])
         assert (await store.reviews.counts(now=NOW))[ReviewStatus.DECIDED] == 0
         assert await store.reviews.import_decisions([decision("a"), decision("b")]) == 2
+        (made,) = (await store.reviews.get("a", now=NOW)).decisions
+        assert made.policy == POLICY, "the version that it judged"
         assert await store.reviews.import_decisions([decision("a", origin="import")]) == 0
 
     async def test_a_contradiction_is_refused(self, store):
@@ -277,18 +278,6 @@ async def test_the_audit_log_keeps_what_was_appended(store):
     assert [one.payload["by"] for one in await store.audit_log.entries("activation")] == ["ada", "bob"]
     assert [one.payload["by"] for one in await store.audit_log.entries("activation", limit=1)] == ["bob"]
     assert await store.audit_log.entries("proposal") == []
-
-
-async def test_an_audited_share_has_its_probability(store):
-    await store.reviews.open([review(origin=ReviewOrigin.AUDIT, inclusion=0.05, action="APPROVE")])
-    assert (await store.reviews.get("r1", now=NOW)).review.inclusion == 0.05
-
-
-async def test_an_imported_decision_carries_the_policy_version_it_judged(store):
-    await store.reviews.open([review("r1")])
-    assert await store.reviews.import_decisions([decision("r1", origin="import")]) == 1
-    state = await store.reviews.get("r1", now=NOW)
-    assert state.decisions[0].policy == POLICY
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ async def test_of_many_at_once_exactly_the_bound_get_in(replicas):
 
 
 async def test_a_replica_that_died_gives_its_places_back(replicas):
-    dead = StoredLimits(replicas[0].change_again, replicas[0].dialect, lease_s=0.0)
+    dead = StoredLimits(replicas[0].change_again, lease_s=0.0)
     assert [await dead.enter(name, ASK) for name in "ab"] == [0.0, 0.0]
     assert await replicas[1].limits.enter("c", ASK) == 0.0
 
@@ -50,7 +50,7 @@ async def test_a_day_s_budget_is_shared_and_what_a_dead_replica_set_aside_is_ret
     assert not (await other.reserve_usd("b", 0.6, 1.0)).granted
     await one.renew_usd(["a"])
     await one.settle_usd("a", 0.1)
-    dead = StoredLimits(replicas[0].change_again, replicas[0].dialect, lease_s=0.0)
+    dead = StoredLimits(replicas[0].change_again, lease_s=0.0)
     assert (await dead.reserve_usd("d", 0.9, 1.0)).granted
     assert (await other.reserve_usd("b", 0.9, 1.0)).granted
     state = await one.spent_usd()
