@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from metajudge.evidence.columns import compare
-from metajudge.evidence.correctness import correctness
+from metajudge.evidence.counting import correctness
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.verdicts import collected
 from metajudge.readers import open_judgments
@@ -40,8 +40,8 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
     right = correctness(facts, {kind: rules.of(kind) for kind in rules.kinds})
     known = right >= 0
     kept = np.array([one.accepted is True for one in found.results], dtype=bool)[found.codes] & known
-    compared = compare(replace(facts, copies=dependence_of(facts, rules).copies), rules)
-    each = np.array([np.nan if one.share is None else one.share for one in compared.supports])[compared.support]
+    peers = compare(replace(facts, copies=dependence_of(facts, rules).copies), rules).peers
+    each = np.array([np.nan if one.share is None else one.share for one in peers.values])[peers.codes]
     told = known & ~np.isnan(each)
     share, said = each[told], right[told] == 1
     loss = -np.log(np.where(said, share, 1 - share)).mean() if len(share) else math.nan

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.columns import compare, signal_columns
-from metajudge.evidence.correctness import RowCounting, correctness
-from metajudge.evidence.counting import Counts, compared, said_by
+from metajudge.evidence.counting import Counts, RowCounting, compared, correctness, said_by
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.peers import UNDECIDED_VOTES, PeerSupport
-from metajudge.evidence.score import TERMS, signal_score
+from metajudge.evidence.score import WEIGHTS, signal_score
 from metajudge.evidence.verdicts import SignalColumn, Verdicts, VerdictsBuilder, several_contents
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.right_rules import RightRules
@@ -196,9 +195,9 @@ class Records:
 
         Judges of one model are no peers of one another. None without a verdict, and without a peer.
         """
-        found = compare(self.facts, self.facts.rules(self._right))
-        shares = [*map(_agreement, found.supports), None]
-        return [shares[code] for code in found.support.tolist()]
+        peers = compare(self.facts, self.facts.rules(self._right)).peers
+        shares = [*map(_agreement, peers.values), None]
+        return [shares[code] for code in peers.codes.tolist()]
 
 
 def _agreement(support: PeerSupport) -> float | None:
@@ -303,12 +302,13 @@ class Observations:
     @cached_property
     def heuristic(self) -> list[float | None]:
         """[n] the score of free evidence (:func:`~metajudge.evidence.score.signal_score`)."""
-        weighed = {name: self.records.evidence[name] for name in TERMS if self.weighed is None or name in self.weighed}
+        names = [name for name in WEIGHTS if self.weighed is None or name in self.weighed]
+        weighed = {name: self.records.evidence[name] for name in names}
         codes = np.stack(
             [column.codes[self.rows] for column in weighed.values()] or [np.zeros(len(self), dtype=np.intp)], axis=1
         )
         _, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-        scores = [signal_score(signals_at(weighed, row)).value for row in self.rows[first].tolist()]
+        scores = [signal_score(signals_at(weighed, row)) for row in self.rows[first].tolist()]
         return [scores[code] for code in place.reshape(-1).tolist()]
 
     @cached_property

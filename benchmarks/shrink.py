@@ -18,8 +18,8 @@ from scipy.special import expit
 
 from metajudge.calibration.fit import data_digest
 from metajudge.calibration.quality import log_losses
-from metajudge.calibration.row_columns import SHARE
 from metajudge.calibration.shipped import LeftOut, Prior, Shrink
+from metajudge.calibration.sources import SHARE
 from metajudge.calibration.table import build_table
 from metajudge.readers import open_judgments
 from metajudge.stats.arrays import Bools, Floats

@@ -63,7 +63,7 @@ def test_each_malformed_line_has_its_own_reason_and_rationales_speak_of_the_labe
 
 def test_signals_keep_mostly_right_verdicts_and_make_honest_mistakes() -> None:
     signals = signals_of(JUDGMENTS)
-    kept = [judgment for judgment in JUDGMENTS if (signal_score(signals[judgment.id]).value or 0) > 4.5]
+    kept = [judgment for judgment in JUDGMENTS if (signal_score(signals[judgment.id]) or 0) > 4.5]
     assert len(kept) == 40
     wrong = [judgment for judgment in kept if not judgment.correct]
     assert {judgment.item.id for judgment in wrong} == {"reasoning-3"}

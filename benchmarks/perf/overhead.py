@@ -116,14 +116,13 @@ def scoring_seconds(n: int = 1_000_000) -> float:
     """Seconds for agent scores, average and vote of ``n`` judgments, 3 agents, 7 criteria."""
     import numpy as np
 
-    from metajudge.scoring.decisions import decide_average
-    from metajudge.scoring.formulas import agent_scores, majority_vote
+    from metajudge.scoring.formulas import agent_scores, decide_average, decide_majority
 
     scores = np.random.default_rng(0).integers(1, 6, size=(n, 3, 7))
     start = time.perf_counter()
     agents = agent_scores(scores, [0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10])
     decide_average(agents, 4.5)
-    majority_vote(agents)
+    decide_majority(agents, 4.5)
     return time.perf_counter() - start
 
 

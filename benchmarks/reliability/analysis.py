@@ -290,7 +290,7 @@ def _tau(table: FigureTable, records: Sequence[ClashRecord]) -> None:
         if record.tally is not None and set(record.tally.scores) == {one.name for one in record.candidates}:
             scores[record.item_id].append(dict(record.tally.scores))
     lost = len(records) - sum(map(len, scores.values()))
-    means = [one.mean for one in map(kendall_across, scores.values()) if one.mean is not None]
+    means = [one for one in map(kendall_across, scores.values()) if one is not None]
     none = figure.absent("No item has two cycles that rank all candidates differently.")
     found = figure.made(sum(means) / len(means), len(means)) if means else none
     remark = f"{lost} evaluations did not rank all candidates and are left out." if lost else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from metajudge.errors import FailureKind
 from metajudge.rubric import Rubric
-from metajudge.scoring.formulas import KEPT, agent_scores, majority_vote
+from metajudge.scoring.formulas import KEPT, agent_scores, decide_majority
 from metajudge.types import AgentResult, CriterionScore, Failure
 from metajudge.types.spent import TimedSpent, as_kept, total
 
@@ -47,10 +47,10 @@ def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:
 
     With a strict majority of valid draws, each criterion's score is the mean of the draws that scored it, and the
     agent's score follows from those; else the result is a failure. A criterion is not applicable where at least half
-    of the valid draws say so. Of a binary rubric the draws vote (:func:`metajudge.scoring.majority_vote`, with all
-    draws asked for as its number of members): the answer is ``correct`` where more than half of them say so, and a
-    vote that missing draws could turn is a failure. Calls, cost and usage are sums over all draws. The analysis is that
-    of the draw whose score is nearest to the mean of all valid ones (of several such, the first drawn).
+    of the valid draws say so. Of a binary rubric the draws vote (:func:`metajudge.scoring.formulas.decide_majority`,
+    with all draws asked for as its number of members): the answer is ``correct`` where more than half of them say so,
+    and a vote that missing draws could turn is a failure. Calls, cost and usage are sums over all draws. The analysis
+    is that of the draw whose score is nearest to the mean of all valid ones (of several such, the first drawn).
     """
     valid = [draw for draw in draws if draw.score is not None]
     total = _total(draws)
@@ -77,11 +77,11 @@ def _vote(draws: Sequence[AgentResult], rubric: Rubric) -> CriterionScore | Fail
     valid = [draw for draw in draws if draw.score is not None]
     votes = [[low if draw.score is None else draw.score for draw in draws]]
     answered = [[draw.score is not None for draw in draws]]
-    final, status = majority_vote(votes, (low + high) / 2, answered, scale=(low, high))
-    if status[0] == "unscored":
+    found = decide_majority(votes, (low + high) / 2, answered, scale=(low, high))
+    if not found.settled[0]:
         return _too_few(draws, len(valid), "and the missing ones could turn their vote")
     given = _mean_criterion([_criterion(draw, rubric.scored_names[0]) for draw in valid])
-    return given.model_copy(update={"score": float(final[0])})
+    return given.model_copy(update={"score": float(found.final[0])})
 
 
 def _score_of(draw: AgentResult) -> float:

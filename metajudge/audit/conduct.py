@@ -13,7 +13,7 @@ from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of
-from metajudge.stats.sign_flip import sign_flip
+from metajudge.stats.paired import sign_flip
 from metajudge.stats.signed_rank import mean_ranks
 
 MARGIN = 0.10

@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from metajudge.audit.card import Check, Status
-from metajudge.stats.association import Association
+from metajudge.stats.association import Association, observations_needed
 from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 from metajudge.stats.multiple import holm
-from metajudge.stats.power import observations_needed
-from metajudge.stats.sign_flip import SignFlip
+from metajudge.stats.paired import SignFlip
 
 LEVEL = 0.05
 """The chance of any finding on the card of a judge without bias is at most this."""

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from metajudge.audit.card import Ceiling, ClassFigures, Confusion, Contested, Figure, Group, Kappa
-from metajudge.audit.clues import iso
 from metajudge.audit.conduct import contrasts, prompt_codes
 from metajudge.audit.draft import LEVEL
+from metajudge.audit.gather import iso
 from metajudge.audit.preferences import both_orders
 from metajudge.audit.table import NOTHING, Table
 from metajudge.audit.view import View
@@ -65,20 +65,27 @@ def jackknifed(
     return Figure(estimate=estimate, interval=interval, n=len(columns), questions=k, method=method)
 
 
+def _known(
+    of: Callable[[Floats, Indices], Association | ClusteredProportion],
+    values: Floats,
+    clusters: Indices,
+    method: str,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Figure | None:
+    """What ``of`` makes of the values that are known; None without any."""
+    known = np.flatnonzero(~np.isnan(values))
+    return figure(of(values[known], clusters[known]), method, bounds=bounds) if len(known) else None
+
+
 def share(values: Floats, clusters: Indices, method: str) -> Figure | None:
     """The mean of values in [0, 1]; None without any, NaN left out."""
-    known = np.flatnonzero(~np.isnan(values))
-    return figure(share_of(values[known], clusters[known]), method) if len(known) else None
+    return _known(share_of, values, clusters, method)
 
 
 def accuracy(view: View) -> Figure | None:
     """Right verdicts by the declared rule among those with a label."""
-    correct = view.table.correct[view.rows]
-    known = np.flatnonzero(~np.isnan(correct))
-    if not len(known):
-        return None
-    found = clustered_proportion(correct[known], view.cluster[known])
-    return figure(found, f"share right by {view.table.right}, labelled verdicts")
+    correct, method = view.table.correct[view.rows], f"share right by {view.table.right}, labelled verdicts"
+    return _known(clustered_proportion, correct, view.cluster, method)
 
 
 def peer_agreement(view: View) -> Figure | None:
@@ -121,11 +128,8 @@ def ceiling_gap(view: View) -> Figure | None:
 
     items = range(len(facts.items))
     value = compared(facts.item[view.rows], facts.verdict[view.rows], items, facts.verdicts, apart)
-    known = np.flatnonzero(~np.isnan(value))
-    if not len(known):
-        return None
     method = "agreement with all people but one, less that of the one"
-    return figure(mean_of(value[known], view.cluster[known]), method, bounds=(-1.0, 1.0))
+    return _known(mean_of, value, view.cluster, method, (-1.0, 1.0))
 
 
 def kappa(view: View) -> Kappa | None:
@@ -264,15 +268,9 @@ def means(view: View) -> tuple[Figure | None, Figure | None]:
     """The mean number of the verdicts, and of the labels on labelled things."""
     if not view.table.coding.spread:
         return None, None
-    return _mean(view, view.number), _mean(view, view.table.label_number[view.thing])
-
-
-def _mean(view: View, values: Floats) -> Figure | None:
-    known = np.flatnonzero(~np.isnan(values))
-    if not len(known):
-        return None
-    found = (share_of if view.table.binary else mean_of)(values[known], view.cluster[known])
-    return figure(found, view.table.coding.number_name)
+    of, name = share_of if view.table.binary else mean_of, view.table.coding.number_name
+    labels = view.table.label_number[view.thing]
+    return _known(of, view.number, view.cluster, name), _known(of, labels, view.cluster, name)
 
 
 def scale_use(view: View) -> dict[str, int]:

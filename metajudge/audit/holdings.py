@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from metajudge.audit.card import Analysis, AuditedJudge, Ceiling, Holdings, Jury, KindHoldings, Support
-from metajudge.audit.clues import iso
-from metajudge.audit.gather import Gathered
+from metajudge.audit.gather import Gathered, iso
 from metajudge.audit.table import NOTHING, Table
 from metajudge.types.label import answered_again, is_ruling
 from metajudge.types.verdict import VerdictKind

@@ -8,8 +8,8 @@ import numpy as np
 
 from metajudge.audit.card import Figure, JudgePair, Jury, Panel, Reference
 from metajudge.audit.figures import figure, jackknifed
-from metajudge.audit.peers import Peers
 from metajudge.audit.table import NOTHING, Table
+from metajudge.audit.view import Peers
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import mean_of, share_of
 from metajudge.types.right import DECIMALS

@@ -1,6 +1,7 @@
 """Checks of what a judge prefers beside what is right: a place, length, its own family or its own answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from metajudge.evidence.grouping import spread
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate
-from metajudge.stats.sign_flip import sign_flip
+from metajudge.stats.paired import sign_flip
+
+T = TypeVar("T")
 
 RELEVANT_ON_SCALE = 0.05
 """The effect that is declared to matter for grades: a twentieth of the scale."""
@@ -91,7 +94,7 @@ def length(view: View) -> Draft | None:
     """Whether longer responses are preferred, given what is right."""
     title, lengths = "Prefers longer responses", view.table.each(lambda item, name: len(item.responses[name]))
     if view.table.prefers:
-        longest = np.array([_single_largest(one) for one in lengths], dtype=np.intp)
+        longest = np.array([_only(one, max(one)) if len(one) > 1 else NOTHING for one in lengths], dtype=np.intp)
         return _pull(view, "length", title, longest[view.thing], "the longest response")
     logs = np.log1p(np.array([sum(one) for one in lengths], dtype=np.float64))[view.thing]
     spread = float(logs.std())
@@ -120,7 +123,7 @@ def _own(view: View, name: CheckName, title: str, mine: Callable[[str], bool], w
         return None
     own = [tuple(None if model is None else models[model] for model in one) for one in named]
     if view.table.prefers:
-        place = np.array([_single_true(one) for one in own], dtype=np.intp)
+        place = np.array([NOTHING if None in one else _only(one, True) for one in own], dtype=np.intp)
         return _pull(view, name, title, place[view.thing], f"the response of its {what}")
     exposure = np.array([np.nan if one[0] is None else float(one[0]) for one in own])[view.thing]
     unit = f"difference between responses of its {what} and others, in parts of the scale"
@@ -243,14 +246,9 @@ def strata_of(values: Floats) -> Indices:
     return np.searchsorted(cuts, values)
 
 
-def _single_largest(values: tuple[int, ...]) -> int:
-    top = max(values)
-    return values.index(top) if values.count(top) == 1 and len(values) > 1 else NOTHING
-
-
-def _single_true(values: tuple[bool | None, ...]) -> int:
-    """The place of the only true one; NOTHING where a model is unknown, or not exactly one is true."""
-    return values.index(True) if values.count(True) == 1 and None not in values else NOTHING
+def _only(values: Sequence[T], value: T) -> int:
+    """The place of a value that is there once; else NOTHING."""
+    return values.index(value) if values.count(value) == 1 else NOTHING
 
 
 def _bare(name: str) -> str:

@@ -27,11 +27,10 @@ from metajudge.audit.figures import (
 from metajudge.audit.gather import EXCERPT, Gathered, gather
 from metajudge.audit.holdings import holdings_of, left_out, supports_of
 from metajudge.audit.jury import jury_of
-from metajudge.audit.peers import build_peers
 from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.audit.rates import rates_of
 from metajudge.audit.table import NOTHING, Table, build_table
-from metajudge.audit.view import View, view_of
+from metajudge.audit.view import View, build_peers, view_of
 from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.units import note_of

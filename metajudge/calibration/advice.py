@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from metajudge.errors import InputError
+from metajudge.evidence.grouping import spread
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types.frozen import Frozen
 
@@ -195,10 +196,7 @@ class _Labelled:
     def further(self, number: int, curve: Floats, lean: float, rng: np.random.Generator) -> _Further:
         """Questions like these with labels by a curve; a share ``lean`` of the questions is right or wrong as one."""
         drawn = rng.integers(0, len(self.starts), size=number)
-        sizes = self.sizes[drawn]
-        owner = np.repeat(np.arange(number), sizes)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = self.starts[drawn][owner] + within
+        rows, owner = spread(self.starts[drawn], self.starts[drawn] + self.sizes[drawn])
         right = expit(self.features[rows] @ curve)
         together = (rng.random(number) < lean)[owner]
         chance = np.where(together, rng.random(number)[owner], rng.random(len(owner)))

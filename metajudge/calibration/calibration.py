@@ -20,9 +20,9 @@ from metajudge.calibration.shipped import Prior
 from metajudge.calibration.sources import EvidenceScales, SignalGroup
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
+from metajudge.evidence.answer_consensus import ScaleUse
 from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.dependence import Dependence
-from metajudge.evidence.scale_use import ScaleUse
 from metajudge.evidence.units import ITEM, QUESTION, TEXT
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import Right, VerdictKind, parse_right, text_digest
@@ -227,12 +227,6 @@ class Calibration(Frozen):
     def fit_digest(self) -> str:
         """Digest of what was fitted, without guarantees and looks."""
         return self.model_copy(update={"guarantees": ()}).digest
-
-    @property
-    def voices(self) -> tuple[str, ...]:
-        """Judges (where there are many, models) whose votes it reads; a table has them as columns ``voices.NAME``."""
-        factors = (factor for group in self.groups for level in group.levels for factor in level.design.factors)
-        return tuple(sorted({one.name.removeprefix("voices.") for one in factors if one.name.startswith("voices.")}))
 
     def guarantee_for(self, judge: str, category: str | None = None) -> Guarantee | None:
         """The guarantee for one judge's judgments: its own if there is one, else one that includes the judge.

@@ -88,7 +88,8 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
         InputError: fewer than two judges with errors that vary on shared items.
     """
     judges = sorted(set(table.judges))
-    errors = _errors(table, judges)
+    errors, question = _errors(table, judges), dict(zip(table.item_ids, table.questions, strict=True))
+    questions = np.unique([question[item] for item in sorted(question)], return_inverse=True)[1].ravel()
     # The one that shares items with the fewest others leaves first.
     usable = [index for index in range(len(judges)) if np.nanstd(errors[index]) > 0]
     while usable:
@@ -114,7 +115,7 @@ def panel_independence(table: SignalTable, seed: int = 0) -> Independence:
         effective=effective,
         mean_correlation=mean,
         pairs=tuple(pairs),
-        resampled=_with_interval(effective, errors[usable], _questions_of_items(table), seed),
+        resampled=_with_interval(effective, errors[usable], questions, seed),
         left_out=tuple(sorted(set(judges) - set(names))),
     )
 
@@ -162,12 +163,6 @@ def importances(table: SignalTable, *, seed: int = 0) -> list[Importance]:
         gain = bootstrap_mean(without - full, rows.questions, rng=rng, resamples=RESAMPLES)
         found.append(Importance(group, float(full.mean()), float(without.mean()), gain))
     return sorted(found, key=lambda one: (-one.gain.estimate, one.group))
-
-
-def _questions_of_items(table: SignalTable) -> Indices:
-    """[items] the number of each item's question; items in the order of :func:`_errors`."""
-    question = dict(zip(table.item_ids, table.questions, strict=True))
-    return np.unique([question[item] for item in sorted(question)], return_inverse=True)[1].ravel()
 
 
 def _with_interval(effective: float, errors: Floats, questions: Indices, seed: int) -> Estimate | None:

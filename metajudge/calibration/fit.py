@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.calibration import (
     Calibration,
     CandidateLoss,
@@ -89,17 +90,10 @@ def fit_calibration(
     # One thread: sums are made in one order, so equal input gives equal bytes; small problems are faster, too.
     with threadpool_limits(limits=1):
         made = _Fit.of(rows, prior, seed, folds, repeats)
-        slopes = {depth: _slope(made, depth) for depth in _depths(rows)}
-        group = _group(made, slopes)
-    return calibration_of(
-        rows,
-        (group,),
-        np.round(made.probabilities, 9),
-        seed=seed,
-        folds=folds,
-        repeats=made.repeats,
-        selection=selection,
-    )
+        # How coarsely categories can be known, besides by their full names.
+        depths: list[Depth] = ["parent", "none"] if any("/" in one for one in rows.categories) else ["none"]
+        group = _group(made, {depth: _slope(made, depth) for depth in depths})
+    return _calibration(made, group, seed, folds, selection)
 
 
 def out_of_fold(table: SignalTable, *, seed: int = 0) -> Floats:
@@ -223,11 +217,6 @@ def _nested(
     return found, {one: float(losses[one].sum()) / ((folds - 1) * len(rows)) for one in penalties}
 
 
-def _depths(rows: SignalTable) -> list[Depth]:
-    """How coarsely categories can be known, besides by their full names."""
-    return ["parent", "none"] if any("/" in category for category in rows.categories) else ["none"]
-
-
 def _known_as(rows: SignalTable, depth: Depth) -> list[str]:
     return [category_at(category, depth) for category in rows.categories]
 
@@ -305,33 +294,17 @@ def _levels(part: _Fit, slopes: dict[Depth, float]) -> list[Level]:
     return levels
 
 
-def calibration_of(
-    rows: SignalTable,
-    groups: tuple[JudgeGroup, ...],
-    probabilities: Floats,
-    *,
-    seed: int,
-    folds: int,
-    repeats: int,
-    selection: str | None,
-) -> Calibration:
-    """A calibration with its identity, provenance and quality.
-
-    Args:
-        rows: labelled, sorted by judgment id.
-        probabilities: [n] out of fold.
-    """
-    scores = rows.agent_scores
+def _calibration(made: _Fit, group: JudgeGroup, seed: int, folds: int, selection: str | None) -> Calibration:
+    """A calibration with its identity, provenance and quality."""
+    rows, probabilities = made.rows, np.round(made.probabilities, 9)
+    scores = rows.agent_scores or AgentScores({})
     stored: dict[str, dict[str, float]] = {}
-    verdicts: dict[str, str | tuple[str, ...]] = {}
     said: dict[str, list[str]] = {}
     # The rows are sorted by judgment id, and so is what the judgments of each question say.
     values = zip(rows.questions, rows.judgment_ids, rows.said, probabilities, strict=True)
     for question, judgment, verdict, value in values:
         stored.setdefault(question, {})[judgment] = float(value)
         said.setdefault(question, []).append(verdict)
-    for question, each in said.items():
-        verdicts[question] = "".join(each) if rows.kind == "pairwise" else tuple(each)
     judges = tuple(sorted(set(rows.judges)))
     figures = {"": quality(probabilities, rows.correct, rows.questions, seed)}
     names = np.array(rows.judges)
@@ -343,9 +316,9 @@ def calibration_of(
         identity=Identity(
             judges=judges,
             signals=rows.signals,
-            agents={} if scores is None else dict(sorted(scores.agents.items())),
-            rubrics=() if scores is None else scores.rubrics,
-            prompts=() if scores is None else scores.prompts,
+            agents=dict(sorted(scores.agents.items())),
+            rubrics=scores.rubrics,
+            prompts=scores.prompts,
             kind=rows.kind,
             right=str(rows.right),
         ),
@@ -353,17 +326,17 @@ def calibration_of(
             data=data_digest(rows),
             n=len(rows),
             questions=stored,
-            verdicts=verdicts,
+            verdicts={name: "".join(one) if rows.kind == "pairwise" else tuple(one) for name, one in said.items()},
             seed=seed,
             folds=folds,
-            repeats=repeats,
+            repeats=made.repeats,
             selection=selection,
             dependence=KnownDependence.of(rows.dependence),
         ),
         reliabilities=dict(rows.scales.reliabilities),
         scale_uses=dict(rows.scales.scale_uses),
         reward_scales=dict(rows.scales.rewards),
-        groups=groups,
+        groups=(group,),
         quality=figures,
         profiles=profiles_of(rows),
         categories=dict(sorted(Counter(rows.categories).items())),

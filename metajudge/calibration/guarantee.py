@@ -8,7 +8,7 @@ bets (:mod:`metajudge.calibration.labelled_sample`), on a grid without any label
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -336,13 +336,10 @@ def guaranteed_by_group(
     groups: Sequence[str],
     *,
     by: Literal["judge", "category"],
-    target: float,
     delta: float,
-    procedure: ProcedureName | None = None,
     reference: Mapping[str, Sequence[float] | Floats] | None = None,
-    most_per_question: int | None = None,
-    approximate: bool = False,
     judges: Sequence[str] = (),
+    **options: Any,
 ) -> dict[str, Guarantee | Abstention]:
     """A threshold for each judge or each category, such that all promises together hold with probability 1 - delta.
 
@@ -354,10 +351,9 @@ def guaranteed_by_group(
         correct: [n].
         questions: [n].
         groups: [n] judge or category of each judgment.
-        procedure: see :func:`guaranteed_threshold`.
-        most_per_question: see :func:`guaranteed_threshold`.
-        approximate: see :func:`guaranteed_threshold`.
+        reference: by group.
         judges: whose judgments, where groups are categories.
+        options: further arguments of :func:`guaranteed_threshold`.
 
     Returns:
         By group, in order of its name.
@@ -378,14 +374,11 @@ def guaranteed_by_group(
                 [float(scores[row]) for row in at],
                 [bool(correct[row]) for row in at],
                 [questions[row] for row in at],
-                target=target,
                 delta=delta / len(left),
-                procedure=procedure,
                 reference=None if reference is None else reference[name],
-                most_per_question=most_per_question,
-                approximate=approximate,
                 judges=(name,) if by == "judge" else judges,
                 category=name if by == "category" else None,
+                **options,
             )
             update = {"delta": delta, "among": len(names)} if isinstance(result, Guarantee) else {"delta": delta}
             found[name] = result.model_copy(update=update)

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metajudge.calibration.binomial_test import fewest_passing
 from metajudge.calibration.procedures import fewest_kept
-from metajudge.calibration.question_test import question_p_values
+from metajudge.calibration.question_test import fewest_passing, question_p_values
 from metajudge.calibration.starts import Reference, rounded
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
@@ -181,7 +180,4 @@ class LabelledSample:
         kept = [self.questions[row] for row in at]
         if not kept:
             return LabelledSample(self.scores[at], self.correct[at], (), (), self.place[at], self.most)
-        names, place = np.unique(np.array(kept, dtype=str), return_inverse=True)
-        return LabelledSample(
-            self.scores[at], self.correct[at], tuple(kept), tuple(names.tolist()), place.ravel(), self.most
-        )
+        return replace(LabelledSample.of(self.scores[at], self.correct[at], kept), most=self.most)

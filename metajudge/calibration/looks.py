@@ -350,10 +350,6 @@ class Looks:
         key = tuple(sorted(judges))
         return tuple(one for one in self.entries if one.judges == key)
 
-    def spent(self, judges: Iterable[str] = ()) -> float:
-        """The share of delta that the looks at one population have spent, in [0, 1]."""
-        return sum(self._shares(judges).values())
-
     def next_share(self, judges: Iterable[str] = ()) -> float:
         """The share of delta that the next look on grown data with other labels gets; 0 where there is none left."""
         return self._next_share(tuple(sorted(judges)), None)
@@ -386,9 +382,24 @@ class Looks:
             if (one.data, one.settings, one.target, one.delta) == (sample.data, settings, target, delta):
                 return restore(one.result)
         turn = self._turn(sample, key, target, delta, settings)
-        result = test(turn)
-        self._enter(turn, sample, key, target, delta, settings, store(result))
-        return result
+        outcome = test(turn)
+        result = store(outcome)
+        entry = Look(
+            number=turn.number,
+            judges=key,
+            data=sample.data,
+            settings=settings,
+            relation=turn.relation,
+            questions=len(sample.contents),
+            target=target,
+            delta=delta,
+            level=turn.level,
+            outcome=result["kind"],
+            result=result,
+            time=self._time,
+        )
+        self._enter(entry, sample)
+        return outcome
 
     def _turn(self, sample: Sample, judges: tuple[str, ...], target: float, delta: float, settings: str) -> Turn:
         by_text = self._texts_of(sample)
@@ -445,40 +456,17 @@ class Looks:
             return "grown"
         return "same" if any(one.data == sample.data for one in self.of(judges)) else "rescored"
 
-    def _enter(
-        self,
-        turn: Turn,
-        sample: Sample,
-        judges: tuple[str, ...],
-        target: float,
-        delta: float,
-        settings: str,
-        result: dict[str, Any],
-    ) -> None:
-        entry = Look(
-            number=turn.number,
-            judges=judges,
-            data=sample.data,
-            settings=settings,
-            relation=turn.relation,
-            questions=len(sample.contents),
-            target=target,
-            delta=delta,
-            level=turn.level,
-            outcome=result["kind"],
-            result=result,
-            time=self._time,
-        )
-        by_text = self._texts_of(sample)
+    def _enter(self, entry: Look, sample: Sample) -> None:
+        by_text, judges, number = self._texts_of(sample), entry.judges, entry.number
         populations = self._populations(judges)
         mine = next((one for one in populations if one.unit == by_text.unit), None)
         mine = mine or Population(judges=judges, unit=by_text.unit, seen={})
-        seen = mine.known(sample, by_text).after(turn.number)
+        seen = mine.known(sample, by_text).after(number)
         texts = mine.texts
         if texts or by_text.contents != sample.contents:
-            texts = Known(texts or mine.seen, by_text.contents).after(turn.number)
+            texts = Known(texts or mine.seen, by_text.contents).after(number)
         mine = mine.model_copy(update={"seen": seen, "texts": texts})
-        rest = [one.touched_by(sample, by_text, turn.number) for one in populations if one.unit != by_text.unit]
+        rest = [one.touched_by(sample, by_text, number) for one in populations if one.unit != by_text.unit]
         others = [one for one in self._ledger.populations if one.judges != judges]
         self._ledger = Ledger(
             schedule=self.schedule, entries=(*self.entries, entry), populations=(*others, *rest, mine)

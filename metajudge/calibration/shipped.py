@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.predictions import Marks, Predictions
-from metajudge.calibration.row_columns import SHARE
+from metajudge.calibration.sources import SHARE
 from metajudge.calibration.table import SignalTable
 from metajudge.stats.arrays import Floats
 from metajudge.types import VerdictKind

@@ -10,19 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.calibration.row_columns import TEXT_SIGNALS, agent_columns, share_column, text_columns
 from metajudge.calibration.sources import (
     DEFAULT_SIGNALS,
     GROUPS,
     SCALED,
     SIGNAL_GROUPS,
+    TEXT_SIGNALS,
     AnswerSource,
     EvidenceScales,
     PairSource,
     SignalGroup,
     Source,
+    agent_columns,
     group_of,
     picked,
+    share_column,
+    text_columns,
 )
 from metajudge.errors import InputError
 from metajudge.evidence.answers import answers_of, is_row
@@ -32,7 +35,7 @@ from metajudge.evidence.games import games_of
 from metajudge.evidence.grouping import Interned
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.evidence.units import QUESTION, unit_of
-from metajudge.evidence.verdicts import Codes, Verdicts, collected
+from metajudge.evidence.verdicts import Codes, Verdicts, collected, several_contents
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, VerdictKind, default_right
@@ -100,11 +103,6 @@ class SignalTable:
     def categories(self) -> tuple[str, ...]:
         """[n]; the empty string where the item has none."""
         return _named([*self.facts.categories, ""], self.facts.category)
-
-    @cached_property
-    def orders(self) -> tuple[str, ...]:
-        """[n] the order shown, the ids put together."""
-        return _named(["".join(order) for order in self.facts.orders], self.facts.order)
 
     @cached_property
     def sides(self) -> tuple[str, ...]:
@@ -261,7 +259,8 @@ def table_of(
     decided = np.array([is_row(verdict, kind, rule) for verdict in facts.verdicts], dtype=bool)
     is_decided = decided[facts.verdict[found]] if len(decided) else np.zeros(0, dtype=bool)
     rows, others = found[is_decided], found[~is_decided]
-    left_out = Counter({"no verdict": int(wanted.sum()) - len(found)}) + _why_left_out(facts, others, kind)
+    left_out = Counter("tie" if name == kind else name for name in _kinds(facts, others))
+    left_out["no verdict"] = int(wanted.sum()) - len(found)
     scores = list(rewards or ())
     source, reward_scales = _source(facts, rows, kind, rule, scores)
     texts = text_columns(groups or DEFAULT_SIGNALS[kind], facts, rows)
@@ -285,7 +284,7 @@ def table_of(
         columns=columns,
         scales=scales,
         agent_scores=agent_scores if "agents" in chosen else None,
-        left_out=dict(sorted(left_out.items())),
+        left_out=dict(sorted((+left_out).items())),
         dependence=dependence_of(facts, facts.rules(rule)) if dependence is None else dependence,
         _source=source,
     )
@@ -305,8 +304,12 @@ def _outcomes(facts: Verdicts, rows: Indices, rule: Right) -> tuple[Bools, Bools
     return right == 1, ~np.isnan(right)
 
 
+def _kinds(facts: Verdicts, rows: Indices) -> list[VerdictKind]:
+    return [VERDICT_KINDS[code] for code in facts.kind[rows].tolist()]
+
+
 def _only_kind(facts: Verdicts, rows: Indices) -> VerdictKind:
-    counts = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
+    counts = Counter(_kinds(facts, rows))
     if len(counts) > 1:
         each = ", ".join(f"{counts[kind]} x {kind}" for kind in VERDICT_KINDS if kind in counts)
         raise InputError(
@@ -390,18 +393,10 @@ def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -
 def _check_contents(facts: Verdicts) -> None:
     for name, (first, second, *_) in facts.conflicts().items():
         one, other = (facts.judgment_ids[int(np.argmax(facts.item == place))] for place in (first, second))
-        raise InputError(
-            f"item {name!r} has two different contents: in judgment {one!r} and in judgment {other!r}. "
-            "Give each content its own item id, or repair the record that differs."
-        )
+        raise several_contents(name, one, other)
 
 
 def _check_unique(ids: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         twice = next(name for name, count in Counter(ids).items() if count > 1)
         raise InputError(f"judgment {twice!r} appears twice: give each judgment its own id")
-
-
-def _why_left_out(facts: Verdicts, rows: Indices, kind: VerdictKind) -> Counter[str]:
-    kinds = Counter(VERDICT_KINDS[code] for code in facts.kind[rows].tolist())
-    return Counter({"tie" if name == kind else name: count for name, count in kinds.items()})

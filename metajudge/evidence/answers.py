@@ -7,6 +7,7 @@ rule of what is right, so that agreement means the same between judges as betwee
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,11 +80,27 @@ class Answers:
         np.add.at(found, where, of_record[self.compared_record] * self.agrees)
         return found
 
+    @cached_property
     def counts(self) -> Floats:
         """[options, judges] how many records are comparable."""
         found = np.zeros((self.options, len(self.table.judges)))
         np.add.at(found, (self.compared_option, self.table.judge[self.compared_record]), 1.0)
         return found
+
+    @cached_property
+    def agreeing(self) -> Floats:
+        """[options, judges] how many records agree."""
+        return self.totals(np.ones(len(self.table.item)))
+
+    @cached_property
+    def share(self) -> Floats:
+        """[options, judges] the share of the comparable records that agree, 0 where there are none."""
+        return np.asarray(self.agreeing / np.maximum(self.counts, 1))
+
+    @property
+    def signed(self) -> Floats:
+        """[options, judges] the same from -1 to 1, 0 where there are none."""
+        return np.where(self.counts > 0, 2 * self.share - 1, 0.0)
 
 
 def is_row(verdict: AnyVerdict | None, kind: VerdictKind, rule: Right) -> bool:

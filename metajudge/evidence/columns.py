@@ -1,9 +1,10 @@
 """Free evidence on every judgment of an input at once, as columns of signals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from metajudge.evidence.format import explanation_signal, ratio_signal, stated_s
 from metajudge.evidence.grouping import Integers, Interned, Key, alike, compared, joined, starts_of
 from metajudge.evidence.peers import PeerSupport, Votes, peer_support, votes_on
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.verdicts import SignalColumn, Verdicts
+from metajudge.evidence.verdicts import Coded, SignalColumn, Verdicts
 from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.types import AnyVerdict, SignalValue, kind_of
 
@@ -188,16 +189,11 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """What n recorded verdicts say beside one another.
-
-    Attributes:
-        support: [n] place in ``supports``.
-    """
+    """What n recorded verdicts say beside one another; each has a support of its peers."""
 
     order: SignalColumn
     strength: SignalColumn
-    support: Integers
-    supports: Sequence[PeerSupport]
+    peers: Coded[PeerSupport]
     repeats: SignalColumn
     variants: SignalColumn
 
@@ -220,14 +216,12 @@ def compare(facts: Verdicts, rules: Rules) -> Comparisons:
 
 def _compare_block(facts: Verdicts, rules: Rules) -> Comparisons:
     votes = votes_on(facts, rules)
-    support, supports = peer_support(facts, votes)
     none = SignalColumn(np.full(len(facts), -1, dtype=np.int32), ())
     strengths = [stated_strength(one) for one in (*facts.verdicts, None)]
     return Comparisons(
         order=order_consistency(facts),
         strength=SignalColumn(np.where(facts.verdict < 0, len(facts.verdicts), facts.verdict), strengths),
-        support=support,
-        supports=supports,
+        peers=peer_support(facts, votes),
         repeats=none if facts.pairs_only else repeat_agreement(facts, votes, rules),
         variants=none if facts.pairs_only else variant_agreement(facts, votes),
     )
@@ -237,56 +231,42 @@ class _Merged:
     """The comparisons of blocks of records, put together."""
 
     def __init__(self, size: int) -> None:
-        self._codes = {name: np.full(size, -1, dtype=np.int32) for name in ("order", "strength", "support", *STABILITY)}
-        self._signals = {name: Interned[SignalValue]() for name in ("order", "strength", *STABILITY)}
-        self._supports = Interned[PeerSupport]()
+        names = [one.name for one in fields(Comparisons)]
+        self._columns = {name: (np.full(size, -1, dtype=np.int32), Interned[Any]()) for name in names}
 
     def add(self, rows: Integers, found: Comparisons) -> None:
         """Takes the comparisons of some records."""
-        self._codes["support"][rows] = _placed(found.support, [self._supports.code(one) for one in found.supports])
-        for name, table in self._signals.items():
+        for name, (codes, table) in self._columns.items():
             column = getattr(found, name)
-            self._codes[name][rows] = _placed(column.codes, [table.code(one) for one in column.values])
+            codes[rows] = np.array([*map(table.code, column.values), -1], dtype=np.int32)[column.codes]
 
     def comparisons(self) -> Comparisons:
-        columns = {name: SignalColumn(self._codes[name], table.values) for name, table in self._signals.items()}
-        return Comparisons(support=self._codes["support"], supports=self._supports.values, **columns)
+        return Comparisons(**{name: Coded(codes, table.values) for name, (codes, table) in self._columns.items()})
 
 
-def _placed(codes: Integers, places: Sequence[int]) -> Integers:
-    """Codes of one table as codes of another; -1 stays."""
-    return np.array([*places, -1], dtype=np.int32)[codes]
-
-
-def signal_columns(
-    facts: Verdicts, comparisons: Comparisons, rows: slice | Integers = slice(None)
-) -> dict[str, SignalColumn]:
-    """Every signal of chosen judgments, by name.
+def signal_columns(facts: Verdicts, comparisons: Comparisons) -> dict[str, SignalColumn]:
+    """Every signal of all judgments, by name.
 
     Args:
-        comparisons: of its verdicts.
+        comparisons: of their verdicts.
 
     Returns:
         :data:`SIGNALS` in that order, then :data:`STABILITY` with -1 for pairs and missing verdicts; an absent signal
         says why in its state.
     """
     found = {name: getattr(comparisons, name) for name in ("order", "strength", *STABILITY)}
-    found |= {"peers": SignalColumn(comparisons.support, [one.signal() for one in comparisons.supports])}
-    chosen = {name: SignalColumn(column.codes[rows], column.values) for name, column in found.items()}
-    words, counted = np.unique(facts.words[rows], return_inverse=True)
-    told, stated = np.unique(facts.rationale[rows], return_inverse=True)
-    rationales = [facts.rationales[code] for code in told.tolist()]
-    chosen["rationale"] = SignalColumn(
-        stated, [SignalValue(value=value, state=state, detail=detail) for value, state, detail in rationales]
-    )
-    chosen["rationale_words"] = SignalColumn(counted, [words_signal(count) for count in words.tolist()])
-    chosen["has_explanation"] = SignalColumn(counted, [explanation_signal(count) for count in words.tolist()])
-    chosen["length_ratio"] = _ratios(facts, rows)
-    return {name: chosen[name] for name in (*SIGNALS, *STABILITY)}
+    found["peers"] = SignalColumn(comparisons.peers.codes, [one.signal() for one in comparisons.peers.values])
+    told = [SignalValue(value=value, state=state, detail=detail) for value, state, detail in facts.rationales]
+    found["rationale"] = SignalColumn(facts.rationale, told)
+    words, counted = np.unique(facts.words, return_inverse=True)
+    found["rationale_words"] = SignalColumn(counted, [words_signal(count) for count in words.tolist()])
+    found["has_explanation"] = SignalColumn(counted, [explanation_signal(count) for count in words.tolist()])
+    found["length_ratio"] = _ratios(facts)
+    return {name: found[name] for name in (*SIGNALS, *STABILITY)}
 
 
-def _ratios(facts: Verdicts, rows: slice | Integers) -> SignalColumn:
-    verdict, own, other = facts.verdict[rows], facts.own_words[rows], facts.other_words[rows]
+def _ratios(facts: Verdicts) -> SignalColumn:
+    verdict, own, other = facts.verdict, facts.own_words, facts.other_words
     decided = ~np.isnan(other)
     means, mean = np.unique(np.where(decided, other, 0.0), return_inverse=True)
     key = Key.of(np.where(decided, 0, verdict + 2), len(facts.verdicts) + 2)

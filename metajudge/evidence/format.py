@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from metajudge.evidence.comparison import decided_verdict
-from metajudge.types import AnyVerdict, Category, Judgment, Pairwise, SignalValue
+from metajudge.types import AnyVerdict, Pairwise, Ranking, SignalValue
 from metajudge.types.judgment import count_words
 
 EXPLANATION_WORDS = 20
@@ -114,24 +114,14 @@ def stated_strength(verdict: AnyVerdict | None) -> SignalValue:
     """
     if isinstance(verdict, Pairwise):
         return SignalValue(value=float(verdict.strength), state=_STATES[verdict.strength], detail=f"verdict {verdict}")
-    if verdict is None:
-        return SignalValue(value=None, state="no_verdict", detail="the judge gave no verdict")
-    if verdict.ids:
-        return SignalValue(value=None, state="not_stated", detail="a ranking states no strength")
-    if isinstance(verdict, Category):
-        return SignalValue(value=None, state="category", detail="a category compares no responses")
-    return SignalValue(value=None, state="grade", detail="a grade compares no responses")
+    why = None if isinstance(verdict, Ranking) else decided_verdict(verdict)
+    if isinstance(why, SignalValue):
+        return why
+    return SignalValue(value=None, state="not_stated", detail="a ranking states no strength")
 
 
-def stated_confidence(judgment: Judgment) -> SignalValue:
-    """Reads ``meta["confidence"]``, on whatever scale the judge used.
-
-    Returns:
-        The number as ``stated``; absent as ``not_stated``, or as ``no_number`` where it is no finite number.
-    """
-    given = judgment.meta.get("confidence")
-    if given is None:
-        return SignalValue(value=None, state="not_stated", detail="meta.confidence is missing")
+def stated_confidence(given: object) -> float | None:
+    """What ``meta["confidence"]`` states, on whatever scale the judge used; None where it is no finite number."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        return SignalValue(value=None, state="no_number", detail=f"meta.confidence is no number: {str(given)[:40]!r}")
-    return SignalValue(value=float(given), state="stated", detail=f"confidence {given:g}")
+        return None
+    return float(given)

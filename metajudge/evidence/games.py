@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from metajudge.evidence.answers import judge_places, models_of
-from metajudge.evidence.grouping import Integers, compared
+from metajudge.evidence.grouping import Integers, compared, spread
 from metajudge.evidence.verdicts import Verdicts
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import AnyVerdict
@@ -81,7 +81,7 @@ def games_of(facts: Verdicts, rows: Indices, kin: Callable[[str], str]) -> tuple
     judges, judge = judge_places(facts)
     frame = _Frame.of(facts)
     pairs = _compared_pairs(facts, frame)
-    record, pair = pairs.with_records(facts)
+    pair, record = pairs.with_records(facts)
     slot = frame.slots(facts.order[record], pairs.code[pair])
     support, given = frame.supports(facts.verdict[record], pairs.code[pair])
     shape = (len(pairs.code), len(judges), 2)
@@ -167,13 +167,9 @@ class _Pairs:
         return np.searchsorted(self.key, self.rank[item] * self.width + code)
 
     def with_records(self, facts: Verdicts) -> tuple[Indices, Indices]:
-        """Every record with every pair of its item: places of records and of pairs."""
+        """Every pair of every record's item: places of pairs and of records."""
         rank = self.rank[facts.item]
-        start = np.searchsorted(self.key, rank * self.width)
-        count = np.searchsorted(self.key, (rank + 1) * self.width) - start
-        record = np.repeat(np.arange(len(rank)), count)
-        offset = np.arange(len(record)) - np.repeat(np.cumsum(count) - count, count)
-        return record, start[record] + offset
+        return spread(*(np.searchsorted(self.key, one * self.width) for one in (rank, rank + 1)))
 
 
 def _compared_pairs(facts: Verdicts, frame: _Frame) -> _Pairs:

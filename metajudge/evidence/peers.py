@@ -10,7 +10,7 @@ import numpy as np
 from metajudge.evidence.comparison import MAX_STRENGTH, agreement, comparable_verdict, signed_support
 from metajudge.evidence.grouping import Interned, Key, alike, compared, joined, portions, starts_of
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.verdicts import Verdicts
+from metajudge.evidence.verdicts import Coded, Verdicts
 from metajudge.stats.arrays import Floats, Ints
 from metajudge.types import AnyVerdict, Category, Grade, Pairwise, Right, SignalValue, kind_of
 from metajudge.types.right import DEFAULTS
@@ -163,8 +163,6 @@ class PeerSupport:
             least two peers); where ``value`` is None ``no_peers``, ``own_tied``, ``no_verdict``, and for grades and
             categories under a rule that compares responses ``grade`` or ``category``.
         undecided: peers whose verdicts are ties or cancel each other out.
-        lowest: the most opposed vote, None without peers.
-        highest: the most supportive vote, None without peers.
         most: the highest value that so many peers could give, in (0, 1].
     """
 
@@ -174,8 +172,6 @@ class PeerSupport:
     supporting: int = 0
     opposing: int = 0
     undecided: int = 0
-    lowest: float | None = None
-    highest: float | None = None
     most: float = 1.0
 
     @property
@@ -192,13 +188,10 @@ class PeerSupport:
         return SignalValue(value=self.value, state=self.state, detail=self.detail)
 
 
-def peer_support(facts: Verdicts, votes: Votes) -> tuple[Ints, list[PeerSupport]]:
+def peer_support(facts: Verdicts, votes: Votes) -> Coded[PeerSupport]:
     """Measures the support of other judges for every verdict, over all orders.
 
     Judges that are the same model under another prompt are no peers, except on pairs.
-
-    Returns:
-        [n] the place of each verdict's support in the list of different ones.
     """
     known = Interned[PeerSupport]()
     absent = [known.code(PeerSupport(None, one.state, one.detail)) for one in votes.reasons]
@@ -218,7 +211,7 @@ def peer_support(facts: Verdicts, votes: Votes) -> tuple[Ints, list[PeerSupport]
             for members, which, sequences in alike(of, codes, len(values), len(some)):
                 supports = [known.code(_support(values[one].tolist(), each)) for one in sequences]
                 found[some[members]] = np.array(supports, dtype=np.int64)[which]
-    return found, known.values
+    return Coded(found, known.values)
 
 
 def _one_a_voice(facts: Verdicts, of: Ints, judge: Ints, vote: Floats) -> tuple[Ints, Floats]:
@@ -259,8 +252,6 @@ def _support(votes: Sequence[float], form: int) -> PeerSupport:
         supporting=supporting,
         opposing=opposing,
         undecided=undecided,
-        lowest=votes[0],
-        highest=votes[-1],
         most=len(votes) / counted,
     )
 

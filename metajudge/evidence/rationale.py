@@ -45,14 +45,13 @@ def stated_agreement(judgment: Judgment) -> Stated:
     verdict = judgment.verdict
     if verdict is None:
         return (None, "no_verdict", "the judge gave no verdict")
-    if isinstance(verdict, _OF_ONE_RESPONSE):
-        return _answer_agreement(judgment, verdict)
     meta, rationale = judgment.meta, judgment.rationale
-    given = meta.get("text_verdict")
-    if given is not None:
-        return _given_agreement(judgment, given, verdict)
+    if (given := meta.get("text_verdict")) is not None:
+        return _of_given(judgment, given, verdict)
     if not rationale.strip():
         return (None, "no_rationale", "no rationale was recorded")
+    if isinstance(verdict, _OF_ONE_RESPONSE):
+        return _of_answer(judgment, verdict)
     if meta and meta.keys() >= _OF_GAMES:
         detail = "the rationale has the texts of several games, in which a label stands for different responses"
         return (None, "no_text_verdict", detail)
@@ -106,26 +105,27 @@ _NAMED = re.compile(
 """A grade or a category where it is named as such; every repetition is bounded, so that reading takes linear time."""
 
 
-def _answer_agreement(judgment: Judgment, verdict: Grade | Category) -> Stated:
-    given = judgment.meta.get("text_verdict")
-    if given is not None:
-        return _given_answer(given, verdict)
-    if not judgment.rationale.strip():
-        return (None, "no_rationale", "no rationale was recorded")
+def _of_given(judgment: Judgment, given: object, verdict: AnyVerdict) -> Stated:
+    """The agreement with a verdict that was given in place of the text's."""
+    try:
+        stated = parse_verdict(given)
+        if isinstance(verdict, _OF_ONE_RESPONSE):
+            if kind_of(stated) != kind_of(verdict):
+                raise ValueError(f"{stated} is no {kind_of(verdict)}")
+        elif isinstance(stated, _OF_ONE_RESPONSE) or not set(stated.ids) <= set(judgment.order):
+            raise ValueError(f"{stated} does not compare the responses {', '.join(judgment.order)}")
+    except ValueError as error:
+        return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
+    if isinstance(verdict, _OF_ONE_RESPONSE):
+        return _compared(verdict, stated, f'the text says "{stated}"')
+    return _agreement(TextVerdict(stated.winner, str(stated)), verdict)
+
+
+def _of_answer(judgment: Judgment, verdict: Grade | Category) -> Stated:
     phrase, stated = _named_answer(judgment, verdict)
     if stated is None:
         return (None, "no_text_verdict", f"the text names no {kind_of(verdict)}")
     return _compared(verdict, stated, f'the text says "{_short(phrase)}"')
-
-
-def _given_answer(given: object, verdict: Grade | Category) -> Stated:
-    try:
-        stated = parse_verdict(given)
-        if kind_of(stated) != kind_of(verdict):
-            raise ValueError(f"{stated} is no {kind_of(verdict)}")
-    except ValueError as error:
-        return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
-    return _compared(verdict, stated, f'the text says "{stated}"')
 
 
 def _named_answer(judgment: Judgment, verdict: Grade | Category) -> tuple[str, AnyVerdict | None]:
@@ -162,16 +162,6 @@ def _compared(verdict: Grade | Category, stated: AnyVerdict, quote: str) -> Stat
     if is_right(stated, verdict, DEFAULTS[kind_of(verdict)]):
         return (1.0, "agree", quote)
     return (-1.0, "contradict", f"{quote}; the recorded verdict is {verdict}")
-
-
-def _given_agreement(judgment: Judgment, given: object, verdict: AnyVerdict) -> Stated:
-    try:
-        stated = parse_verdict(given)
-        if isinstance(stated, Grade | Category) or not set(stated.ids) <= set(judgment.order):
-            raise ValueError(f"{stated} does not compare the responses {', '.join(judgment.order)}")
-    except ValueError as error:
-        return (None, "bad_text_verdict", f"meta.text_verdict: {error}")
-    return _agreement(TextVerdict(stated.winner, "mark", str(stated)), verdict)
 
 
 def _short(text: str) -> str:

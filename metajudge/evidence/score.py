@@ -1,54 +1,19 @@
 """A score out of free evidence alone: a heuristic, not a probability."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from metajudge.types import SignalValue
 
-ORDER_WEIGHT = 1.0
-STRENGTH_WEIGHT = 0.5
-PEERS_WEIGHT = 3.0
-STABILITY_WEIGHT = 0.4
+WEIGHTS = {"order": 1.0, "strength": 0.5, "peers": 3.0, "repeats": 0.4, "variants": 0.4, "rationale": 0.0}
+"""Signal -> the most it can add to the log-odds; see :func:`signal_score`."""
+
 CONTRADICTION = -3.0
 BALANCED = 3.0
 """The score where the evidence is balanced."""
 
-HIGHEST_TERMS = {
-    "order": ORDER_WEIGHT,
-    "strength": STRENGTH_WEIGHT,
-    "peers": PEERS_WEIGHT,
-    "repeats": STABILITY_WEIGHT,
-    "variants": STABILITY_WEIGHT,
-    "rationale": 0.0,
-}
-"""Signal -> the most it can add to the log-odds."""
 
-TERMS: dict[str, Callable[[float], float]] = {
-    "order": lambda value: ORDER_WEIGHT * value,
-    "strength": lambda value: STRENGTH_WEIGHT * (value - 1),
-    "peers": lambda value: PEERS_WEIGHT * value,
-    "repeats": lambda value: STABILITY_WEIGHT * value,
-    "variants": lambda value: STABILITY_WEIGHT * value,
-    "rationale": lambda value: CONTRADICTION if value < 0 else 0.0,
-}
-"""Signal -> what a value of it adds to the log-odds."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignalScore:
-    """The heuristic score and where it comes from.
-
-    Attributes:
-        value: in [1, 5], 3 where the evidence is balanced; None where no signal was present.
-        reason: why there is no score, else a summary of the contributions.
-    """
-
-    value: float | None
-    reason: str
-
-
-def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
+def signal_score(signals: Mapping[str, SignalValue]) -> float | None:
     """Combines what free evidence there is into a score from 1 to 5, **uncalibrated**.
 
     ``score = 1 + 4 / (1 + exp(-z))`` with ``z`` the sum of
@@ -81,19 +46,18 @@ def signal_score(signals: Mapping[str, SignalValue]) -> SignalScore:
         signals: by name (:func:`~metajudge.evidence.columns.signal_columns`); further ones are ignored.
 
     Returns:
-        The score, or the reason why it is missing: none of these signals was present.
+        In [1, 5], 3 where the evidence is balanced; None where none of these signals was present.
     """
-    contributions: dict[str, float] = {}
-    for name, term in TERMS.items():
-        signal = signals.get(name)
-        if signal is not None and signal.value is not None:
-            contributions[name] = term(signal.value)
-    if not contributions:
-        states = ", ".join(f"{name}: {signal.state}" for name, signal in signals.items() if signal.value is None)
-        return SignalScore(None, f"no evidence to score by ({states or 'no signals given'})")
-    z = math.fsum(contributions.values())
-    terms = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
-    return SignalScore(1 + 4 / (1 + math.exp(-z)), f"uncalibrated: {terms}")
+    present = {name: signals[name].value for name in WEIGHTS if name in signals}
+    contributions = [_term(name, value) for name, value in present.items() if value is not None]
+    return 1 + 4 / (1 + math.exp(-math.fsum(contributions))) if contributions else None
+
+
+def _term(name: str, value: float) -> float:
+    """What a value of a signal adds to the log-odds."""
+    if name == "rationale":
+        return CONTRADICTION if value < 0 else 0.0
+    return WEIGHTS[name] * (value - 1 if name == "strength" else value)
 
 
 def reachable_score(signals: Mapping[str, SignalValue], most_support: float = 1.0) -> float | None:
@@ -105,8 +69,7 @@ def reachable_score(signals: Mapping[str, SignalValue], most_support: float = 1.
     Returns:
         In [1, 5]; None where no signal is present.
     """
-    present = {name for name, signal in signals.items() if signal.value is not None}
-    best = {name: term for name, term in HIGHEST_TERMS.items() if name in present}
+    best = {name: most for name, most in WEIGHTS.items() if name in signals and signals[name].value is not None}
     if "peers" in best:
         best["peers"] *= most_support
     return 1 + 4 / (1 + math.exp(-math.fsum(best.values()))) if best else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 _NOUN = r"(?:assistant|output|response|answer|model|candidate|completion|solution|system|summary|chatbot)"
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -71,12 +71,10 @@ class TextVerdict:
 
     Attributes:
         winner: the preferred response's id, None for a tie.
-        found: ``mark`` for an explicit mark (``[[A>B]]`` or a JSON field), ``prose`` for a sentence.
         quote: the words it was read from.
     """
 
     winner: str | None
-    found: Literal["mark", "prose"]
     quote: str
 
 
@@ -126,8 +124,7 @@ def read_marks(marks: tuple[str, ...], shown: tuple[tuple[str, str], ...]) -> Te
     Returns:
         The last one where they name one winner; None where none of them names a winner or a tie.
     """
-    forms = _forms(shown)
-    read = (_read_mark(said, mark, forms) for mark in marks if len(said := _content(mark)) <= _LONGEST_MARK)
+    read = (_read_mark(said, mark, shown) for mark in marks if len(said := _content(mark)) <= _LONGEST_MARK)
     found = [mark for mark in read if mark is not None]
     if len({mark.winner for mark in found}) > 1:
         quotes = ", ".join(sorted({mark.quote for mark in found}))
@@ -158,21 +155,12 @@ def read_favoured(text: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict 
         said = list(_said_of(sentence, forms.mention, forms.ids))
         if said:
             winner = _favoured(sentence, said)
-            return None if winner is None else TextVerdict(winner, "prose", sentence)
+            return None if winner is None else TextVerdict(winner, sentence)
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A pattern, and the words of which a text must contain one: cheaper to look for than the pattern itself."""
-
-    words: tuple[str, ...]
-    expression: str
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Compiled where a text holds one of the words."""
-        return _compiled(self.expression)
+_Form: TypeAlias = tuple[tuple[str, ...], str]
+"""Words of which a text must contain one, which is cheap to find out, and the pattern that is compiled only then."""
 
 
 @cache
@@ -249,7 +237,7 @@ def _sentence_forms(subject: str, loose: str) -> tuple[_Form, ...]:
             rf"(?i:\b(?:i|we)\s+(?:\w+\s+)?(?:prefer|choose|pick|favou?r|select))\s+(?i:the\s+)?{subject}"
         ),
     }
-    return tuple(_Form(words, expression) for words, expression in patterns.items())
+    return tuple(patterns.items())
 
 
 def _core(label: str) -> str:
@@ -264,32 +252,21 @@ def _content(mark: str) -> str:
     return mark[2:-2].strip() if mark.startswith("[") else mark[:-1].rpartition('"')[2]
 
 
-def _read_mark(content: str, quote: str, forms: _Forms) -> TextVerdict | None:
+@lru_cache(maxsize=4_096)  # judges repeat few marks many times
+def _read_mark(content: str, quote: str, shown: tuple[tuple[str, str], ...]) -> TextVerdict | None:
     """Reads ``A``, ``Assistant A``, ``A>>B``, ``A=B`` or ``tie``; None for anything else (a matrix, say)."""
-    marked = _marked(content, forms.shown)
-    return None if marked is None else TextVerdict(marked.winner, "mark", quote)
-
-
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    winner: str | None
-
-
-@lru_cache(maxsize=4_096)
-def _marked(content: str, shown: tuple[tuple[str, str], ...]) -> _Marked | None:
-    """The winner that a mark names; judges repeat few marks many times."""
     forms = _forms(shown)
     parts = _SIGN.split(content)
     names = [forms.response(_core(part)) for part in parts[::2]]
     signs = {sign[0] for sign in parts[1::2]}
     if None not in names and len(set(names)) == len(names):
         if not signs or parts[1][0] == ">":
-            return _Marked(names[0]) if "<" not in signs else None
+            return TextVerdict(names[0], quote) if "<" not in signs else None
         if signs == {"<"}:
-            return _Marked(names[-1])
-        return _Marked(None) if signs == {"="} else None
+            return TextVerdict(names[-1], quote)
+        return TextVerdict(None, quote) if signs == {"="} else None
     is_c = content.strip() == "C" and set(forms.ids) == {"A", "B", "a", "b"}
-    return _Marked(None) if is_c or _TIE_WORD.fullmatch(content.strip()) else None
+    return TextVerdict(None, quote) if is_c or _TIE_WORD.fullmatch(content.strip()) else None
 
 
 def _last_sentence(text: str, forms: _Forms) -> TextVerdict | None:
@@ -300,7 +277,7 @@ def _last_sentence(text: str, forms: _Forms) -> TextVerdict | None:
     for start in (max(0, len(text) - _TAIL), 0):
         found = max(_sentences(text, start, forms), key=lambda sentence: sentence.end, default=None)
         if found is not None:
-            return TextVerdict(found.winner, "prose", found.quote)
+            return TextVerdict(found.winner, found.quote)
     return None
 
 
@@ -310,7 +287,7 @@ def _bare_label(text: str, forms: _Forms) -> TextVerdict | None:
     if found is None and len(text) <= _CONTEXT:
         found = forms.whole.fullmatch(text)
     name = _named(found, forms) if found else None
-    return TextVerdict(name, "prose", found.group(0).strip()) if found and name else None
+    return TextVerdict(name, found.group(0).strip()) if found and name else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,10 +299,10 @@ class _Sentence:
 
 def _sentences(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
     lower = text[start:].lower()
-    for form in forms.sentences:
-        if not any(word in lower for word in form.words):
+    for words, expression in forms.sentences:
+        if not any(word in lower for word in words):
             continue
-        for found in form.pattern.finditer(text, start):
+        for found in _compiled(expression).finditer(text, start):
             name = _named(found, forms)
             if name is not None and not _doubted(text, found.start()):
                 yield _Sentence(found.end(), name, found.group(0))
@@ -358,7 +335,7 @@ def _comparisons(text: str, start: int, forms: _Forms) -> Iterator[_Sentence]:
         before = text[max(text.rfind("\n", context, begin) + 1, context) : begin]
         if _REST.match(text, end) and _LEAD.fullmatch(before):
             quote = text[begin:end]
-            mark = _read_mark(quote, quote, forms)
+            mark = _read_mark(quote, quote, forms.shown)
             if mark is not None:
                 yield _Sentence(end, mark.winner, mark.quote)
 

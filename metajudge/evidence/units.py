@@ -129,20 +129,17 @@ def _commonest(items: Sequence[Asked]) -> int:
 class Clusters:
     """The clusters of an input's items.
 
-    Args:
-        given: the unit that was asked for (:func:`stated`); None where it follows from the items.
-
     Attributes:
-        note: what to know of the unit (:func:`note_of`).
+        note: what to know of the unit where it follows from the items (:func:`note_of`).
     """
 
-    def __init__(self, judgments: Iterable[Judgment] = (), given: str | None = None) -> None:
+    def __init__(self, judgments: Iterable[Judgment] = ()) -> None:
         self._asked: dict[str, Asked] = {}
         for judgment in judgments:
             if judgment.item.id not in self._asked:
                 self._asked[judgment.item.id] = Asked.of(judgment.item)
         items = list(self._asked.values())
-        self._unit, self.note = unit_of(items), note_of(items, given)
+        self._unit, self.note = unit_of(items), note_of(items, None)
 
     def name(self, item: Item) -> str:
         """The cluster of an item: 32 hexadecimal digits."""

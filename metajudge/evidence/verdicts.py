@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from struct import Struct
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from metajudge.types import (
 from metajudge.types.label import combined
 from metajudge.types.right import DECIMALS
 
+T = TypeVar("T")
 Codes: TypeAlias = NDArray[np.int32]
 """Places in a table of values; -1 where there is none."""
 
@@ -64,7 +65,7 @@ class Verdicts:
         words: [n] number of words of the rationale.
         own_words: [n] words of the response preferred, or of the only response that was shown; -1 where neither is.
         other_words: [n] mean words of the responses that the verdict compares it with, NaN where there are none.
-        confidence: [n] the stated confidence (:func:`~metajudge.evidence.confidence.stated_confidence`), NaN if none.
+        confidence: [n] the stated confidence (:func:`~metajudge.evidence.format.stated_confidence`), NaN if none.
         copies: judge -> the judge whose copy it is (:attr:`~metajudge.evidence.dependence.Dependence.copies`), for
             judges that have one; they have one voice together.
     """
@@ -269,9 +270,7 @@ class VerdictsBuilder:
         self._rows = bytearray()  # one after the other, as _ROW
         self._items: dict[tuple[str, str], int] = {}
         self._item_facts: list[ItemFact] = []
-        self._judges, self._models, self._orders = Interned[str](), Interned[str](), Interned[tuple[str, ...]]()
-        self._verdicts, self._categories, self._reasons = Interned[AnyVerdict](), Interned[str](), Interned[str]()
-        self._truths, self._rationales = Interned[AnyVerdict](), Interned[Stated]()
+        self._tables = {name: Interned[Any]() for name in CODED.values() if name != "items"}
         self._word_counts: dict[int, tuple[int, ...]] = {}
         self._last = _LastItem(None)
 
@@ -307,20 +306,20 @@ class VerdictsBuilder:
             if len(order) == 1:
                 own = last.words.get(order[0], -1)
             if "confidence" in meta:
-                said = stated_confidence(judgment).value
+                said = stated_confidence(meta["confidence"])
                 confidence = _NAN if said is None else said
-        reason = judgment.no_verdict
+        reason, tables = judgment.no_verdict, self._tables
         self._ids.append(judgment.id)
         self._rows += _ROW.pack(
             last.place,
-            self._judges.code(judgment.judge),
-            self._models.code(model) if isinstance(model, str) and model else -1,
-            self._orders.code(order),
+            tables["judges"].code(judgment.judge),
+            tables["models"].code(model) if isinstance(model, str) and model else -1,
+            tables["orders"].code(order),
             code,
             last.truth,
             last.category,
-            -1 if reason is None else self._reasons.code(reason),
-            self._rationales.code(stated),
+            -1 if reason is None else tables["reasons"].code(reason),
+            tables["rationales"].code(stated),
             words,
             own,
             other,
@@ -331,18 +330,11 @@ class VerdictsBuilder:
         """The facts of everything added so far; the builder can go on."""
         rows = np.frombuffer(self._rows, dtype=_ROW_TYPE)
         columns: dict[str, Any] = {name: rows[name].copy() for name in _COLUMNS}
+        columns |= {name: table.values for name, table in self._tables.items()}
         unit = unit_of([one.asked for one in self._item_facts])
         return Verdicts(
             judgment_ids=list(self._ids),
             items=[one._replace(question=one.asked.named(unit)) for one in self._item_facts],
-            judges=self._judges.values,
-            models=self._models.values,
-            orders=self._orders.values,
-            verdicts=self._verdicts.values,
-            truths=self._truths.values,
-            categories=self._categories.values,
-            reasons=self._reasons.values,
-            rationales=self._rationales.values,
             **columns,
         )
 
@@ -358,7 +350,8 @@ class VerdictsBuilder:
             label = known.label if item.label is None else item.label
             self._item_facts[place] = known._replace(label=label, labels=combined(known.labels, item.labels))
         words = self._words_of(item, place) if self._texts and item.has_texts else {}
-        truth, category = self._truths.optional(item.truth), self._categories.optional(item.category)
+        tables = self._tables
+        truth, category = tables["truths"].optional(item.truth), tables["categories"].optional(item.category)
         return _LastItem(item, words, place, truth, category)
 
     def _words_of(self, item: Item, place: int) -> Mapping[str, int]:
@@ -370,7 +363,7 @@ class VerdictsBuilder:
 
     def _of_verdict(self, verdict: AnyVerdict | None, words: Mapping[str, int]) -> "_OfVerdict":
         lengths = compared_lengths(verdict, words) if words else (-1, _NAN)
-        return (verdict, self._verdicts.optional(verdict), *lengths)
+        return (verdict, self._tables["verdicts"].optional(verdict), *lengths)
 
 
 _OfVerdict: TypeAlias = tuple[AnyVerdict | None, int, int, float]
@@ -401,21 +394,24 @@ def collected(judgments: Iterable[Judgment], *, texts: bool = True) -> Verdicts:
     return builder.facts()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SignalColumn:
-    """One signal of n judgments.
+@dataclass(frozen=True, eq=False)  # slots would forbid to make one by an alias such as SignalColumn
+class Coded(Generic[T]):
+    """A value for each of n judgments.
 
     Attributes:
-        codes: [n] places in ``values``, -1 where a judgment has no such signal.
+        codes: [n] places in ``values``, -1 where a judgment has none.
     """
 
     codes: NDArray[np.integer[Any]]
-    values: Sequence[SignalValue]
+    values: Sequence[T]
 
-    def at(self, row: int) -> SignalValue | None:
-        """The signal of one judgment."""
+    def at(self, row: int) -> T | None:
+        """The value of one judgment."""
         code = self.codes[row]
         return None if code < 0 else self.values[code]
+
+
+SignalColumn: TypeAlias = Coded[SignalValue]
 
 
 _NAN = float("nan")

@@ -317,16 +317,8 @@ def report_on(
 
 
 _SHARED = (
-    "promise_id",
-    "target",
-    "delta",
-    "threshold",
-    "judges",
-    "category",
-    "calibration",
-    "policies",
-    "sentence",
-    "outside",
+    *("promise_id", "target", "delta", "threshold", "judges"),
+    *("category", "calibration", "policies", "sentence", "outside"),
 )
 
 

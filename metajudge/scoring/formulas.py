@@ -1,6 +1,11 @@
-"""Equations 1 to 3 of "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), on arrays."""
+"""Equations 1 to 3 of "Leveraging LLMs as Meta-Judges" (arXiv 2504.17087), on arrays.
+
+One rule serves missing answers and early exit alike: a decision that no completion of the missing scores could change
+is final. Stopping there gives the decision a full evaluation gives.
+"""
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +24,6 @@ one element are slow."""
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Strings = NDArray[np.str_]
-Counts = NDArray[np.int_]
 
 
 def exceeds(score: ArrayLike, threshold: float) -> Bools:
@@ -60,59 +64,111 @@ def agent_scores(scores: ArrayLike, weights: ArrayLike, applicable: ArrayLike | 
     return np.asarray(_dot(present, w) / share)
 
 
-def valid_average(values: Floats, answered: Bools, w: Floats) -> tuple[Floats, Counts]:
-    """The average over the valid answers (0 without any) and their number, both of shape [n].
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Decisions about ``n`` judgments.
+
+    Attributes:
+        final: final scores, masked where the answers do not determine one.
+        bounds: lowest and highest final score that a completion of the missing answers could give.
+        accepted: whether the final score lies above the threshold; masked where undecided.
+        settled: True where no completion could change the decision (no other agent needs to be asked).
+        status: ``assessed``, ``renormalised`` (an average over the valid answers of an incomplete panel) or
+            ``unscored``; a settled decision is ``assessed`` even where there is no final score.
+    """
+
+    final: "np.ma.MaskedArray[Any, Any]"
+    bounds: tuple[Floats, Floats]
+    accepted: "np.ma.MaskedArray[Any, Any]"
+    settled: Bools
+    status: Strings
+
+
+def decide_average(
+    agent_scores: ArrayLike,
+    threshold: float,
+    agent_weights: ArrayLike | None = None,
+    valid: ArrayLike | None = None,
+    *,
+    quorum: int | None = None,
+    scale: tuple[float, float] = (1.0, 5.0),
+) -> Decisions:
+    """Decides by weighted average, ``final = sum_i w_i S_i`` (equation 1): accepted when ``final > threshold``.
+
+    Missing answers: (1) a decision that no completion could change is final; (2) else, with a quorum of valid answers,
+    the average over those decides and is marked ``renormalised``; (3) else unscored.
 
     Args:
-        values: shape [n, M], 0 where absent; ``answered`` says where they are not.
-        w: shape [M], sums to 1.
+        agent_scores: shape [n, M]; entries that are not valid are not looked at.
+        agent_weights: shape [M], positive, normalised to sum to 1. Default: 1/M each.
+        valid: shape [n, M]; False where an agent gave no answer. Default: all answered.
+        quorum: valid answers needed for a score. Default: a strict majority of M.
+        scale: lowest and highest score.
+
+    Raises:
+        InputError: shapes that do not match, or a valid score that is not finite.
+        ConfigurationError: weights that are not positive, a quorum outside 1..M, or a threshold outside the scale.
     """
-    share = answered @ w
-    return (values @ w) / np.where(share > 0, share, 1.0), np.asarray(answered.sum(axis=1))
+    values, answered = panel_answers(agent_scores, valid)
+    floor, ceiling = check_threshold(threshold, scale)
+    members = values.shape[1]
+    w = positive_weights(np.ones(members) if agent_weights is None else agent_weights, members, "agent")
+    known = values @ w
+    open_share = (~answered) @ w
+    low, high = known + open_share * floor, known + open_share * ceiling
+    share, count = answered @ w, answered.sum(axis=1)
+    average = (values @ w) / np.where(share > 0, share, 1.0)
+    certain = exceeds(low, threshold)
+    settled = (certain | ~exceeds(high, threshold)) & (count > 0)
+    scored = count >= quorum_of(members, quorum)
+    whole = np.where(count == members, "assessed", "renormalised")
+    return Decisions(
+        final=np.ma.MaskedArray(average, mask=~scored),
+        bounds=(low, high),
+        accepted=np.ma.MaskedArray(np.where(settled, certain, exceeds(average, threshold)), mask=~(settled | scored)),
+        settled=settled,
+        status=np.where(scored, whole, np.where(settled, "assessed", "unscored")),
+    )
 
 
-def majority_vote(
+def decide_majority(
     agent_scores: ArrayLike,
-    threshold: float = 4.5,
+    threshold: float,
     valid: ArrayLike | None = None,
     *,
     scale: tuple[float, float] = (1.0, 5.0),
-) -> "tuple[np.ma.MaskedArray[Any, Any], Strings]":
-    """The panel's vote (equation 2): the scale's upper end if more than half of M exceed the threshold, else the lower.
+) -> Decisions:
+    """Decides by majority vote (equation 2): accepted when more than half of the M configured agents vote for it.
+
+    The final score is the scale's upper end where it is accepted, else the lower. M stays the configured number: a vote
+    that the missing answers could still turn is unscored, and so is one without any answer.
 
     Args:
         agent_scores: shape [n, M]; entries that are not valid are not looked at.
         threshold: an agent votes for a judgment when its score is strictly above.
-        valid: shape [n, M]; False where an agent gave no answer. M stays the configured number: a vote that the
-            missing answers could still turn is unscored, and so is one without any answer.
+        valid: shape [n, M]; False where an agent gave no answer. Default: all answered.
         scale: lowest and highest score.
-
-    Returns:
-        scores: masked array, shape [n], of the scale's ends; masked where unscored.
-        status: strings, shape [n]: ``assessed`` or ``unscored``.
 
     Raises:
         InputError: shapes that do not match, or a valid score that is not finite.
         ConfigurationError: a threshold outside the scale.
     """
     values, answered = panel_answers(agent_scores, valid)
-    low, high = check_threshold(threshold, scale)
-    least, most = vote_range(values, answered, threshold, high)
+    floor, ceiling = check_threshold(threshold, scale)
     members = values.shape[1]
+    least = (exceeds(values, threshold) & answered).sum(axis=1)
+    # An absent agent may vote only where a score can lie above the threshold at all: at the upper end none can.
+    most = least + (~answered).sum(axis=1) * int(exceeds(ceiling, threshold))
     passed = 2 * least > members
-    decided = (passed | (2 * most <= members)) & answered.any(axis=1)
-    final = np.where(passed, high, low)
-    return np.ma.MaskedArray(final, mask=~decided), np.where(decided, "assessed", "unscored")
-
-
-def vote_range(values: Floats, answered: Bools, threshold: float, high: float) -> tuple[Counts, Counts]:
-    """The fewest and the most votes that completions of the missing answers give, both of shape [n].
-
-    An absent agent may vote only where a score can lie above the threshold at all: at the scale's upper end none can.
-    """
-    least = np.asarray((exceeds(values, threshold) & answered).sum(axis=1))
-    absent = np.asarray((~answered).sum(axis=1))
-    return least, least + absent * int(exceeds(high, threshold))
+    settled = (passed | (2 * most <= members)) & answered.any(axis=1)
+    low, high = np.where(passed, ceiling, floor), np.where(2 * most > members, ceiling, floor)
+    return Decisions(
+        final=np.ma.MaskedArray(low, mask=~settled),
+        bounds=(low, high),
+        accepted=np.ma.MaskedArray(passed, mask=~settled),
+        settled=settled,
+        status=np.where(settled, "assessed", "unscored"),
+    )
 
 
 def positive_weights(weights: ArrayLike, count: int, what: str) -> Floats:

@@ -3,6 +3,7 @@
 They differ in their model of chance, which the result names. All need categories, not strengths of belief.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -290,6 +291,10 @@ def _with_jackknife(
     return Agreement(kappa, found, n, method, observed, expected, categories)
 
 
+_BANDS = (0.20, 0.40, 0.60, 0.80)
+_WORDS: tuple[Words, ...] = ("slight", "fair", "moderate", "substantial", "almost perfect")
+
+
 def landis_koch(kappa: float) -> Words:
     """The customary word for a kappa (Landis and Koch, 1977): a convention, not a test.
 
@@ -300,18 +305,7 @@ def landis_koch(kappa: float) -> Words:
     """
     if not kappa <= 1:
         raise InputError(f"a kappa is a number up to 1, not {kappa!r}")
-    if kappa < 0:
-        return "poor"
-    bands: tuple[tuple[float, Words], ...] = (
-        (0.20, "slight"),
-        (0.40, "fair"),
-        (0.60, "moderate"),
-        (0.80, "substantial"),
-    )
-    for upper, word in bands:
-        if round(kappa, 9) <= upper:
-            return word
-    return "almost perfect"
+    return "poor" if kappa < 0 else _WORDS[bisect_left(_BANDS, round(kappa, 9))]
 
 
 def _count_table(ratings: Sequence[Sequence[Hashable]], categories: tuple[Hashable, ...]) -> Floats:

@@ -38,15 +38,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapEstimate(Estimate):
-    """A figure with its bootstrap interval.
-
-    Attributes:
-        undefined: resamples without a value (a denominator of 0, as where nothing is kept); left out of the interval.
-    """
+    """A figure with its bootstrap interval; resamples without a value (a denominator of 0) are left out of it."""
 
     clusters: int
     resamples: int
-    undefined: int
 
 
 def bootstrap_mean(
@@ -230,7 +225,6 @@ def _bootstrap(
                 confidence=confidence,
                 method="percentile cluster bootstrap, expanded",
                 resamples=resamples,
-                undefined=resamples - len(values),
             )
         )
     return found

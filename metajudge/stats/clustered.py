@@ -100,7 +100,7 @@ def counted_proportion(kinds: ArrayLike, often: ArrayLike) -> ClusteredProportio
         by_t = robust * _t_discount(clusters) if clusters > 1 and 0 < share < 1 else alike
         effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
     low, high = (
-        _resampled(pairs, counts)
+        _interval_of_kinds(pairs.astype(np.int64).tobytes(), counts.tobytes())
         if method == BOOTSTRAP
         else score_bounds(share, effective, normal_quantile(CONFIDENCE))
     )
@@ -124,14 +124,12 @@ def _t_discount(clusters: int) -> float:
     return float((normal_quantile(CONFIDENCE) / stdtrit(clusters - 1, (1 + CONFIDENCE) / 2)) ** 2)
 
 
-def _resampled(kinds: Floats, often: Indices) -> tuple[float, float]:
-    """Quantiles over resamples of whole clusters; a pure function of the counts."""
-    return _interval_of_kinds(kinds.astype(np.int64).tobytes(), often.astype(np.int64).tobytes())
-
-
 @lru_cache(maxsize=4096)
 def _interval_of_kinds(kinds: bytes, often: bytes) -> tuple[float, float]:
-    """The same of kinds [k, 2] that come so often [k], int64; tables of one run ask for many of them twice."""
+    """Quantiles over resamples of whole clusters, of kinds [k, 2] that come so often [k], int64.
+
+    Tables of one run ask for many of them twice.
+    """
     counts, weights = np.frombuffer(kinds, dtype=np.int64).reshape(-1, 2), np.frombuffer(often, dtype=np.int64)
     # Clusters with equal counts are interchangeable: drawing how often each kind comes is the same, and much faster.
     drawn = np.random.default_rng(SEED).multinomial(weights.sum(), weights / weights.sum(), size=RESAMPLES) @ counts

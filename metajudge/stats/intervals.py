@@ -44,10 +44,14 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> Estimat
     Raises:
         InputError: n < 1, successes outside 0..n, or confidence outside (0, 1).
     """
+    from scipy.special import betainccinv
+
     check_counts(successes, n)
     check_confidence(confidence)
     tail = (1 - confidence) / 2
-    low, high = _exact_lower(successes, n, tail), _exact_upper(successes, n, tail)
+    low, high = _exact_lower(successes, n, tail), 1.0
+    if successes < n:
+        high = float(betainccinv(successes + 1, n - successes, tail))
     return Estimate(successes / n, low, high, n, confidence, "clopper-pearson")
 
 
@@ -69,12 +73,6 @@ def _exact_lower(successes: int, n: int, tail: float) -> float:
     return 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, tail))
 
 
-def _exact_upper(successes: int, n: int, tail: float) -> float:
-    from scipy.special import betainccinv
-
-    return 1.0 if successes == n else float(betainccinv(successes + 1, n - successes, tail))
-
-
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 
 
@@ -87,8 +85,6 @@ class BinomialTest(Estimate):
     """
 
     p_value: float
-    null: float
-    alternative: Alternative
 
 
 def binomial_test(successes: int, n: int, null: float = 0.5, alternative: Alternative = "two-sided") -> BinomialTest:
@@ -108,9 +104,7 @@ def binomial_test(successes: int, n: int, null: float = 0.5, alternative: Altern
         raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
     interval = clopper_pearson(successes, n)
     p_value = float(binomtest(successes, n, null, alternative).pvalue)
-    return BinomialTest(
-        successes / n, interval.low, interval.high, n, CONFIDENCE, "binomial exact", p_value, null, alternative
-    )
+    return BinomialTest(successes / n, interval.low, interval.high, n, CONFIDENCE, "binomial exact", p_value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import InputError
+from metajudge.stats.arrays import Floats
+from metajudge.stats.paired import fair_sums
 
 LARGEST_EXACT = 500
 """Up to so many differences other than 0 the distribution is counted out."""
@@ -63,26 +64,19 @@ def wilcoxon_signed_rank(differences: Sequence[float]) -> SignedRank:
     return SignedRank(2 * positive / total - 1, positive, p_value, len(values), zeros, method)
 
 
-def mean_ranks(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_ranks(sizes: Floats) -> Floats:
     """Ranks from 1 on; equal sizes share their mean rank."""
     _, places, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[places]
 
 
-def _exact(ranks: NDArray[np.float64], positive: float) -> float:
+def _exact(ranks: Floats, positive: float) -> float:
     # Mean ranks are halves at finest: doubled they are whole, and sums of subsets can be counted.
-    doubled = np.rint(2 * ranks).astype(np.intp)
-    chances = np.zeros(int(doubled.sum()) + 1)
-    chances[0] = 1.0
-    for rank in doubled:
-        shifted = np.zeros_like(chances)
-        shifted[rank:] = chances[:-rank]
-        chances = (chances + shifted) / 2
-    observed = round(2 * positive)
+    chances, observed = fair_sums(np.rint(2 * ranks)), round(2 * positive)
     return min(1.0, 2 * float(min(chances[: observed + 1].sum(), chances[observed:].sum())))
 
 
-def _approximate(ranks: NDArray[np.float64], positive: float) -> float:
+def _approximate(ranks: Floats, positive: float) -> float:
     from scipy.special import ndtr
 
     mean, deviation = ranks.sum() / 2, np.sqrt(np.sum(ranks**2)) / 2

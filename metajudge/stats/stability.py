@@ -46,13 +46,6 @@ class StabilityClass(StrEnum):
     UNDETERMINED = "undetermined"
 
 
-_STABLE = {
-    Correctness.RIGHT: StabilityClass.STABLE_RIGHT,
-    Correctness.WRONG: StabilityClass.STABLE_WRONG,
-    Correctness.TIE: StabilityClass.STABLE_TIE,
-}
-
-
 def stability_class(outcomes: Sequence[Correctness]) -> StabilityClass:
     """Classifies one evaluation by its runs: stable where all verdicts agree, unstable where two differ.
 
@@ -61,7 +54,7 @@ def stability_class(outcomes: Sequence[Correctness]) -> StabilityClass:
     decided = [outcome for outcome in outcomes if outcome.has_verdict]
     if len(decided) < 2:
         return StabilityClass.UNDETERMINED
-    return _STABLE[decided[0]] if len(set(decided)) == 1 else StabilityClass.UNSTABLE
+    return StabilityClass(f"stable_{decided[0]}") if len(set(decided)) == 1 else StabilityClass.UNSTABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,18 +178,19 @@ class WinnerStability:
     """Whether the same candidate wins in every cycle.
 
     Attributes:
-        stable: share of prompts with one winner in all cycles; None where no prompt has two verdicts.
-        n: prompts with at least two verdicts.
-        stable_prompts: their ids.
+        stable_prompts: ids of the prompts with one winner in all cycles.
         split_prompts: ids of the prompts whose winners differ (a tie differs from a winner).
         without: ids of prompts with fewer than two verdicts.
     """
 
-    stable: Estimate | None
-    n: int
     stable_prompts: tuple[str, ...]
     split_prompts: tuple[str, ...]
     without: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Prompts with at least two verdicts."""
+        return len(self.stable_prompts) + len(self.split_prompts)
 
 
 def winner_stability(winners: Mapping[str, Sequence[str | None]]) -> WinnerStability:
@@ -210,9 +204,7 @@ def winner_stability(winners: Mapping[str, Sequence[str | None]]) -> WinnerStabi
     for prompt, labels in winners.items():
         given = [label for label in labels if label is not None]
         (without if len(given) < 2 else stable if len(set(given)) == 1 else split).append(prompt)
-    n = len(stable) + len(split)
-    share = wilson(len(stable), n) if n else None
-    return WinnerStability(share, n, tuple(stable), tuple(split), tuple(without))
+    return WinnerStability(tuple(stable), tuple(split), tuple(without))
 
 
 def winner_stability_by(
@@ -232,31 +224,14 @@ def winner_stability_by(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RankStability:
-    """Kendall's tau-b between every two cycles of one prompt.
-
-    Attributes:
-        taus: of the pairs of cycles that have one; empty where none has, see ``reason``.
-        undefined: pairs without one, as a cycle ties all candidates.
-        reason: why there is no figure, else empty.
-    """
-
-    taus: tuple[float, ...]
-    undefined: int
-    reason: str = ""
-
-    @property
-    def mean(self) -> float | None:
-        """Over the pairs of cycles; None where none has a tau."""
-        return sum(self.taus) / len(self.taus) if self.taus else None
-
-
-def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
-    """Kendall's tau-b (Kendall, 1945) of candidates' scores or ranks between every two cycles.
+def kendall_across(cycles: Sequence[Mapping[str, float]]) -> float | None:
+    """The mean of Kendall's tau-b (Kendall, 1945) of candidates' scores or ranks over every two cycles of one prompt.
 
     Args:
         cycles: candidate -> score (or rank) for each cycle; equal values are ties.
+
+    Returns:
+        None where no two cycles have a tau: with one cycle or candidate, or where one of every two ties all candidates.
 
     Raises:
         InputError: cycles name different candidates.
@@ -265,17 +240,10 @@ def kendall_across(cycles: Sequence[Mapping[str, float]]) -> RankStability:
 
     if any(set(cycle) != set(cycles[0]) for cycle in cycles):
         raise InputError("every cycle must rank the same candidates: leave out a cycle that lost one, and say so")
-    if len(cycles) < 2 or len(cycles[0]) < 2:
-        return RankStability((), 0, "tau needs two cycles and two candidates at least")
-    names = sorted(cycles[0])
-    taus, undefined = list[float](), 0
-    for one, other in combinations(cycles, 2):
-        first, second = [one[name] for name in names], [other[name] for name in names]
-        if len(set(first)) == 1 or len(set(second)) == 1:
-            undefined += 1
-        else:
-            taus.append(float(kendalltau(first, second).statistic))
-    return RankStability(tuple(taus), undefined, "" if taus else "in every pair of cycles one ties all candidates")
+    scores = [[cycle[name] for name in sorted(cycles[0])] for cycle in cycles]
+    pairs = combinations([one for one in scores if len(set(one)) > 1], 2)
+    taus = [float(kendalltau(first, second).statistic) for first, second in pairs]
+    return sum(taus) / len(taus) if taus else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +294,6 @@ class VarianceSplit:
     generation: float | None
     judgment: float | None
     generation_share: float | None
-    prompts: int
-    cycles: int
     n: int
     method: str
     reason: str = ""
@@ -359,12 +325,11 @@ def split_variance(values: Mapping[str, Sequence[Sequence[float]]]) -> VarianceS
                 f"prompt {prompt} has an outcome that is no finite number: leave out judgments without one"
             )
     n = sum(len(cycle) for series in cycles.values() for cycle in series)
-    count = sum(map(len, cycles.values()))
     within = sum(len(cycle) - 1 for series in cycles.values() for cycle in series)
     between = sum(len(series) - 1 for series in cycles.values())
 
     def found(generation: float | None, judgment: float | None, share: float | None, reason: str = "") -> VarianceSplit:
-        return VarianceSplit(generation, judgment, share, len(cycles), count, n, _METHOD, reason)
+        return VarianceSplit(generation, judgment, share, n, _METHOD, reason)
 
     if not within:
         return found(None, None, None, "no cycle was judged twice: judge the same responses repeatedly")

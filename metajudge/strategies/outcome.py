@@ -10,8 +10,7 @@ import numpy as np
 from metajudge.agents import Agent
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind
-from metajudge.scoring.decisions import Decisions, decide_average, decide_majority
-from metajudge.scoring.formulas import KEPT
+from metajudge.scoring.formulas import KEPT, Decisions, decide_average, decide_majority
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule
 from metajudge.types import AgentResult, Failure, SignalValue, Status
@@ -42,14 +41,8 @@ class Outcome:
 
 NEVER_ASKED = frozenset(
     {
-        FailureKind.AUTH,
-        FailureKind.NOT_FOUND,
-        FailureKind.BAD_REQUEST,
-        FailureKind.CONTEXT_TOO_LONG,
-        FailureKind.RATE_LIMITED,
-        FailureKind.TIMEOUT,
-        FailureKind.OVERLOADED,
-        FailureKind.SERVER_ERROR,
+        *(FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.BAD_REQUEST, FailureKind.CONTEXT_TOO_LONG),
+        *(FailureKind.RATE_LIMITED, FailureKind.TIMEOUT, FailureKind.OVERLOADED, FailureKind.SERVER_ERROR),
         FailureKind.CONNECTION,
     }
 )
@@ -175,6 +168,11 @@ def undecided(panel: Panel, results: Sequence[AgentResult], summariser: AgentRes
         summariser=summariser,
         failure=Failure(kind=kind, message=summary),
     )
+
+
+def not_vetted(reason: str, kind: FailureKind = FailureKind.NO_EVIDENCE) -> Outcome:
+    """The outcome of a judgment that no agent is asked about."""
+    return Outcome(Status.FAILED, failure=Failure(kind=kind, message=reason))
 
 
 def skipped(panel: Panel, position: int) -> AgentResult:

@@ -14,16 +14,16 @@ categories cannot be rejudged so.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from metajudge.agents import Agent
 from metajudge.concurrency import all_of
-from metajudge.errors import FailureKind
 from metajudge.judging.judges import Game, PairwiseJudge, orders_of
 from metajudge.judging.records import support
 from metajudge.prompts.versions import hides_always
-from metajudge.strategies.outcome import Outcome, asked_each
+from metajudge.strategies.outcome import Outcome, asked_each, not_vetted
 from metajudge.strategies.panel import Panel
-from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Pairwise, Status
+from metajudge.types import AgentResult, AnyVerdict, CriterionScore, Failure, Judgment, Pairwise
 from metajudge.types.spent import TimedSpent, as_kept, total
 
 CRITERIA = ("order_given", "order_swapped")
@@ -40,9 +40,7 @@ async def rejudge(
     """Has every agent judge the pair again: all at once, or one by one until the decision is certain."""
     verdict = judgment.verdict
     if verdict is None or len(verdict.ids) != 2:
-        message = f"rejudge compares two responses; it cannot judge {verdict}: choose another strategy for it"
-        return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))
-
+        return not_vetted(f"rejudge compares two responses; it cannot judge {verdict}: choose another strategy for it")
     return await asked_each(panel, lambda agent: _ask(panel, agent, judgment, verdict, retry), on_result)
 
 
@@ -63,9 +61,10 @@ async def _ask(panel: Panel, agent: Agent, judgment: Judgment, verdict: AnyVerdi
     orders = orders_of(judgment.item, pair=(first, second))
     judge = judge_of(agent)
     games = await all_of(judge.compare(judgment.item, order, retry=retry) for order in orders)
-    failure = _failure(games)
-    if failure is not None:
-        return _result(agent, games, failure=failure)
+    for name, game in zip(CRITERIA, games, strict=True):
+        if game.failure is not None:
+            failure = Failure(kind=game.failure.kind, message=f"{name}: {game.failure.message}")
+            return _result(agent, games, failure=failure)
     given = [game.verdict for game in games if game.verdict is not None]
     criteria = {
         name: CriterionScore(score=on_scale(panel, verdict, [one]), explanation=f"{one}: {game.text}")
@@ -80,28 +79,12 @@ def on_scale(panel: Panel, verdict: AnyVerdict, given: Sequence[Pairwise]) -> fl
     return low + (high - low) * (support(verdict, given) + 1) / 2
 
 
-def _failure(games: Sequence[Game]) -> Failure | None:
-    for name, game in zip(CRITERIA, games, strict=True):
-        if game.failure is not None:
-            return Failure(kind=game.failure.kind, message=f"{name}: {game.failure.message}")
-    return None
-
-
-def _result(
-    agent: Agent,
-    games: Sequence[Game],
-    *,
-    score: float | None = None,
-    criteria: dict[str, CriterionScore] | None = None,
-    failure: Failure | None = None,
-) -> AgentResult:
+def _result(agent: Agent, games: Sequence[Game], **found: Any) -> AgentResult:
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
         weight=agent.weight,
-        score=score,
-        criteria=criteria,
-        failure=failure,
+        **found,
         **as_kept(total(TimedSpent, [game.spent for game in games])),
         prompt_digest=games[0].request_digest,
         reported_model=games[0].reported_model,

@@ -86,11 +86,9 @@ def calibrated_rule(own: Rule, *, policy: bool, cut: float | None, promised: flo
         return own
     if cut is not None:
         return Rule("probability", cut, "typed")
-    return (
-        Rule("probability", PROBABILITY_CUT, "default")
-        if promised is None
-        else Rule("probability", promised, "promise")
-    )
+    if promised is not None:
+        return Rule("probability", promised, "promise")
+    return Rule("probability", PROBABILITY_CUT, "default")
 
 
 def check_cut(cut: float | None, *, calibrated: bool, policy: bool) -> None:

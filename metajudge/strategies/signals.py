@@ -18,7 +18,7 @@ def weighed(panel: Panel, verdict: AnyVerdict | None, signals: dict[str, SignalV
     """
     pairwise = isinstance(verdict, Pairwise)
     rule = own_rule(panel.threshold, typed=panel.threshold_typed, by_agreement=not pairwise)
-    score = signal_score(signals).value if pairwise else None if peers.share is None else on_scale(peers.share)
+    score = signal_score(signals) if pairwise else None if peers.share is None else on_scale(peers.share)
     best = reachable_score(signals, peers.most) if pairwise else on_scale((peers.peers + 1) / (peers.peers + 2))
     kept = score is not None and _keeps(rule, score)
     # To discard what does not weigh against the verdict, and could not have kept it, would be no better founded.

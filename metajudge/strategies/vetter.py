@@ -8,10 +8,10 @@ from metajudge.errors import ConfigurationError, FailureKind
 from metajudge.installation import __version__
 from metajudge.providers.families import Kinship, kinships
 from metajudge.strategies.discussion import discuss
-from metajudge.strategies.outcome import Outcome, asked_each
+from metajudge.strategies.outcome import Outcome, asked_each, not_vetted
 from metajudge.strategies.panel import Panel, StrategyName
 from metajudge.strategies.rule import own_rule
-from metajudge.types import AgentResult, Assessment, Failure, Judgment, Status, digest
+from metajudge.types import AgentResult, Assessment, Judgment, digest
 from metajudge.types.spent import Spent, total
 
 
@@ -76,8 +76,7 @@ class Vetter:
 
     def refused(self, judgment: Judgment, reason: str) -> Assessment:
         """The assessment of a judgment that is not vetted, because of its data."""
-        failure = Failure(kind=FailureKind.NO_EVIDENCE, message=reason)
-        return self.assessment(self.panel_for(judgment), judgment, Outcome(Status.FAILED, failure=failure))
+        return self.assessment(self.panel_for(judgment), judgment, not_vetted(reason))
 
     async def _outcome(
         self, panel: Panel, judgment: Judgment, retry: bool, on_result: Callable[[AgentResult], None] | None
@@ -87,10 +86,13 @@ class Vetter:
         if panel.strategy is StrategyName.SIGNALS:
             raise ConfigurationError("strategy signals asks no model: it weighs a judgment among others (Engine.vet)")
         if not judgment.item.has_texts:
-            return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=NO_TEXTS))
+            return not_vetted(NO_TEXTS)
         if kin := _kin(panel, judgment):
             if panel.families == "forbid":
-                return _forbidden(kin)
+                reasons = "; ".join(map(str, kin))
+                return not_vetted(
+                    f"{reasons}: the panel forbids it (families); choose other agents, or allow it with --families warn"
+                )
             for one in kin:
                 self.notice(f"{one}: models favour their own family's work; --families forbid leaves such cases out")
         heard = on_result or (lambda _result: None)
@@ -149,8 +151,7 @@ NO_TEXTS: Final = (
 
 def without_verdict(reason: str | None) -> Outcome:
     """The outcome of a judgment whose judge gave no verdict, for this reason."""
-    message = f"the judge gave no verdict: {reason}"
-    return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_VERDICT, message=message))
+    return not_vetted(f"the judge gave no verdict: {reason}", FailureKind.NO_VERDICT)
 
 
 def _left_out(results: list[AgentResult]) -> tuple[str, ...]:
@@ -164,9 +165,3 @@ def _kin(panel: Panel, judgment: Judgment) -> list[Kinship]:
         return []
     members = ((agent.name, agent.model.name) for agent in panel.members)
     return kinships(members, judgment.judge, (judgment.item.models or {}).values())
-
-
-def _forbidden(kin: list[Kinship]) -> Outcome:
-    reasons = "; ".join(str(one) for one in kin)
-    message = f"{reasons}: the panel forbids it (families); choose other agents, or allow it with --families warn"
-    return Outcome(Status.FAILED, failure=Failure(kind=FailureKind.NO_EVIDENCE, message=message))

@@ -86,7 +86,7 @@ def demonstrate() -> Demonstration:
     for row, judgment in enumerate(judgments):
         values = {name: column.at(row) for name, column in columns.items()}
         signals = {name: value for name, value in values.items() if value is not None}
-        found[judgment.id] = _vetted(judgment, signals, compared.supports[int(compared.support[row])])
+        found[judgment.id] = _vetted(judgment, signals, compared.peers.values[compared.peers.codes[row]])
     counts = Counts(clusters=Clusters(judgments))
     for one in judgments:
         ended = found[one.id]
@@ -108,7 +108,7 @@ def demonstrate() -> Demonstration:
 def _vetted(judgment: Judgment, signals: dict[str, SignalValue], peers: PeerSupport) -> Vetted | None:
     if judgment.verdict is None:
         return None
-    score = signal_score(signals).value
+    score = signal_score(signals)
     if score is None:
         return None
     because = evidence_in_words(signals, peers)

@@ -13,7 +13,7 @@ from metajudge.calibration.domain import MEANINGS
 from metajudge.calibration.files import read_agent_scores
 from metajudge.calibration.folds import CROSS_FIT_MEASURED
 from metajudge.calibration.predictions import Predictions, in_domain
-from metajudge.calibration.row_columns import TEXT_SIGNALS
+from metajudge.calibration.sources import TEXT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore

@@ -12,7 +12,7 @@ from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.grouping import Integers, Interned, Key
 from metajudge.evidence.peers import PeerSupport
 from metajudge.evidence.rules import Rules
-from metajudge.evidence.verdicts import SignalColumn, Verdicts
+from metajudge.evidence.verdicts import Coded, SignalColumn, Verdicts
 from metajudge.strategies import Panel
 from metajudge.strategies.outcome import Outcome
 from metajudge.strategies.signals import weighed
@@ -34,7 +34,6 @@ class Outcomes:
         signals: name -> column, in the order in which an assessment lists them.
         codes: [n] places in ``results``; -1 where there is no outcome.
         results: different outcomes; their signals are left out.
-        support: [n] places in ``supports``.
         dependence: what is known of the independence of the input's judges.
     """
 
@@ -42,8 +41,6 @@ class Outcomes:
     codes: NDArray[np.int32]
     results: Sequence[Outcome]
     rules: Rules
-    support: Integers
-    supports: Sequence[PeerSupport]
     dependence: Dependence = field(default_factory=Dependence)
     _texts: dict[str, list[str]] = field(default_factory=dict)
 
@@ -112,7 +109,7 @@ def outcomes_of(
     facts.__dict__["model_of"] = models
     comparisons = compare(facts, rules)
     signals = signal_columns(facts, comparisons)
-    results = _Results(facts, signals, comparisons.support, comparisons.supports)
+    results = _Results(facts, signals, comparisons.peers)
     codes = np.full(len(facts), -1, dtype=np.int32)
     panels = [panel_of(name) for name in (*facts.categories, None)]  # the last one is meant by the code -1
     different = {id(panel): panel for panel in panels}
@@ -121,7 +118,7 @@ def outcomes_of(
         rows = np.flatnonzero(of_category[facts.category] == place)
         rows = rows if wanted is None else np.intersect1d(rows, wanted, assume_unique=True)
         codes[rows] = results.codes(panel, rows)
-    return Outcomes(signals, codes, results.found, rules, comparisons.support, comparisons.supports, dependence)
+    return Outcomes(signals, codes, results.found, rules, dependence)
 
 
 def of_judges(facts: Verdicts, right: Right | None) -> Whole:
@@ -136,8 +133,7 @@ class _Results:
 
     facts: Verdicts
     signals: Mapping[str, SignalColumn]
-    support: Integers
-    supports: Sequence[PeerSupport]
+    peers: Coded[PeerSupport]
     found: list[Outcome] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
 
@@ -154,8 +150,8 @@ class _Results:
         for name in WEIGHED:
             key = key.then(*_weights(self.signals[name], rows))
         counts = Interned[tuple[float, int, int, int]]()
-        places = [counts.code((one.most, one.supporting, one.undecided, one.peers)) for one in self.supports]
-        return key.then(np.array(places, dtype=np.int32)[self.support[rows]], len(counts.values))
+        places = [counts.code((one.most, one.supporting, one.undecided, one.peers)) for one in self.peers.values]
+        return key.then(np.array(places, dtype=np.int32)[self.peers.codes[rows]], len(counts.values))
 
     def _outcome(self, panel: Panel, row: int) -> Outcome:
         facts = self.facts
@@ -164,7 +160,7 @@ class _Results:
             return without_verdict(facts.reasons[facts.reason[row]])
         values = {name: column.at(row) for name, column in self.signals.items()}
         present = {name: value for name, value in values.items() if value is not None}
-        found = weighed(panel, verdict, present, self.supports[self.support[row]])
+        found = weighed(panel, verdict, present, self.peers.values[self.peers.codes[row]])
         return replace(found, signals={})
 
     def _place(self, outcome: Outcome) -> int:

@@ -51,7 +51,7 @@ class Results:
             ConfigurationError: a bar needs labels, and there are none.
             InputError: the rule given applies to no verdict here.
         """
-        from metajudge.evidence.correctness import RowCounting, correctness
+        from metajudge.evidence.counting import RowCounting, correctness
 
         facts, wanted = intake.facts, intake.wanted
         self.labels.rules, self.told = intake.rules(), intake.labels.scales.sentences()

@@ -8,15 +8,12 @@ name stand below the others, tied (``below``), or were not compared (``ignore``)
 
 from metajudge.voting.agreement import VoterIndependence, WeightedBorda, agreement_weighted_borda, voter_independence
 from metajudge.voting.ballots import Profile, read_profile
-from metajudge.voting.bradley_terry import BradleyTerry, bradley_terry
 from metajudge.voting.consensus import Consensus
 from metajudge.voting.dawid_skene import DawidSkene, Reliability, dawid_skene
-from metajudge.voting.kemeny import Kemeny, KemenyBordaGap, Span, kemeny, kemeny_borda_gap
-from metajudge.voting.kemeny_batch import KemenyBatch, kemeny_batch
-from metajudge.voting.majorities import RankedPairs, ranked_pairs, schulze
+from metajudge.voting.kemeny import Kemeny, KemenyBatch, KemenyBordaGap, Span, kemeny, kemeny_batch, kemeny_borda_gap
 from metajudge.voting.pairwise import PairCounts, pair_counts
-from metajudge.voting.plackett_luce import PlackettLuce, plackett_luce
-from metajudge.voting.points import borda, copeland, median_rank, plurality
+from metajudge.voting.rules import RankedPairs, borda, copeland, median_rank, plurality, ranked_pairs, schulze
+from metajudge.voting.strengths import BradleyTerry, PlackettLuce, bradley_terry, plackett_luce
 from metajudge.voting.votes import BootstrapStrengths, bootstrap_strengths, count_votes
 
 __all__ = [

@@ -19,7 +19,7 @@ from metajudge.stats.arrays import Bools, Floats
 from metajudge.voting.ballots import Ballot, Ballots, Profile, Unranked, Weight, read_profile, whole_weights
 from metajudge.voting.consensus import Consensus
 from metajudge.voting.pairwise import check_choice, pair_counts, reachable
-from metajudge.voting.points import borda_of
+from metajudge.voting.rules import borda_of
 
 CLIQUE_EXCESS = 0.5
 """Correlation of two voters' errors from which they are reported as a clique."""
@@ -57,12 +57,6 @@ class Preferences:
         tau = np.divide(shared, scale, out=np.zeros_like(shared), where=scale > 0)
         np.fill_diagonal(tau, 1.0)
         return tau
-
-
-def profile_preferences(profile: Profile, unranked: Unranked = "below") -> Preferences:
-    """Preferences of the voters of one vote; they are named by their number."""
-    signs, seen = _signs(profile, unranked)
-    return Preferences(tuple(str(number) for number in range(len(signs))), signs, seen)
 
 
 def voter_preferences(ballots: Mapping[str, Mapping[str, Ballot]], *, unranked: Unranked = "ignore") -> Preferences:
@@ -317,7 +311,8 @@ def agreement_weighted_borda(
     if not cap >= 1:
         raise InputError(f"cap must be at least 1 (a weight no larger than the mean), not {cap}")
     profile = read_profile(ballots, candidates, weights)
-    agreement = profile_preferences(profile, unranked).correlations()
+    names = tuple(map(str, range(len(profile.places))))
+    agreement = Preferences(names, *_signs(profile, unranked)).correlations()
     means = _mean_with_others(agreement, profile.weights.astype(np.float64))
     learned = len(means) > 2 and bool((means > 0).any())
     found = _capped(means, cap) if learned else np.ones(len(means))
@@ -328,7 +323,7 @@ def agreement_weighted_borda(
         scores=result.scores,
         voter_weights=tuple(found.tolist()),
         capped=tuple(np.flatnonzero(found >= cap - 1e-9).tolist()) if learned else (),
-        cliques=_cliques(agreement),
+        cliques=tuple(tuple(map(int, group)) for group in joined(names, near_copies(agreement))),
         learned=learned,
     )
 
@@ -360,8 +355,3 @@ def _reweighted(profile: Profile, found: Floats) -> Profile:
     exact = [weight * Fraction(str(found[i])) for weight, i in zip(products, kept, strict=True)]
     whole, unit, precise = whole_weights(exact, len(kept))
     return Profile(profile.candidates, profile.places[kept], whole, unit, profile.exact and precise)
-
-
-def _cliques(agreement: Floats) -> tuple[tuple[int, ...], ...]:
-    names = [str(i) for i in range(len(agreement))]
-    return tuple(tuple(map(int, group)) for group in joined(names, near_copies(agreement)))

@@ -254,7 +254,7 @@ def whole_weights(weights: Any, count: int) -> tuple[Ints, Fraction, bool]:
     if not whole.all():
         number = int(whole.argmin())
         raise InputError(
-            f"weights[{number}] is {_short_number(exact[number])}, less than 1e-12 of the sum of all weights: it could "
+            f"weights[{number}] is {float(exact[number]):g}, less than 1e-12 of the sum of all weights: it could "
             "not count; leave the ballot out, or bring the weights closer together"
         )
     return whole, unit, False
@@ -275,7 +275,3 @@ def _fraction(weight: Any, number: int) -> Fraction:
     if not Fraction(1, _LARGEST_WEIGHT) <= exact <= _LARGEST_WEIGHT:
         raise InputError(f"weights[{number}] is outside 1e-100 to 1e100: only ratios matter, so scale all")
     return exact
-
-
-def _short_number(value: Fraction) -> str:
-    return f"{float(value):g}"

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
 from metajudge.voting.ballots import index_of, is_name
-from metajudge.voting.bradley_terry import Draws, newton_strengths
 from metajudge.voting.pairwise import PairCounts, check_choice, reachable
+from metajudge.voting.strengths import Draws, newton_strengths
 
 _LOOKED_UP = 1 << 13
 """Names looked up at once."""
@@ -48,12 +48,10 @@ def count_votes(
         )
     names, (one, other) = _codes(first, second, candidates)
     size = len(names)
-    if results.dtype.kind not in "iu" and not np.isin(results, (-1, 0, 1)).all():
+    whole = results.dtype.kind in "iu"
+    if (results.min() < -1 or results.max() > 1) if whole else not np.isin(results, (-1, 0, 1)).all():
         raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
-    results = results.astype(np.int64, copy=False)
-    if results.min() < -1 or results.max() > 1:
-        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
-    cell = results + 1
+    cell = results.astype(np.int64, copy=False) + 1
     for part in (one, other):  # in place: a million votes are megabytes
         cell *= size
         cell += part

@@ -1,9 +1,8 @@
 """Small judgments, written down by hand."""
 
 from metajudge.audit.gather import gather
-from metajudge.audit.peers import build_peers
 from metajudge.audit.table import build_table
-from metajudge.audit.view import view_of
+from metajudge.audit.view import build_peers, view_of
 from metajudge.types import Item, Judgment, Label
 from metajudge.types.verdict import kind_of, parse_verdict
 

@@ -18,8 +18,8 @@ from metajudge.audit.figures import (
     repeats,
     scale_use,
 )
-from metajudge.audit.peers import build_peers, left_out
 from metajudge.audit.table import NOTHING
+from metajudge.audit.view import build_peers, left_out
 from metajudge.types.right import parse_right
 from tests.audit.records import pair, people, single, table_of, view
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from metajudge.audit.clues import PROMPTS, VERSIONS, iso, named, time_of
+from metajudge.audit.gather import PROMPTS, VERSIONS, iso, named, time_of
 from metajudge.audit.jury import jury_of
-from metajudge.audit.peers import build_peers
 from metajudge.audit.rates import rates_of
 from metajudge.audit.report import audit
+from metajudge.audit.view import build_peers
 from metajudge.report.audit.page import card, page
 from metajudge.report.audit.published import published
 from metajudge.report.audit.terminal import lines

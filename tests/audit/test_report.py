@@ -11,7 +11,7 @@ from metajudge.audit.report import audit, worst
 from metajudge.audit.table import NOTHING
 from metajudge.errors import InputError
 from metajudge.stats.association import mean_of
-from metajudge.stats.sign_flip import sign_flip
+from metajudge.stats.paired import sign_flip
 from metajudge.types.right import parse_right
 from metajudge.types.verdict import Category, Pairwise
 from tests.audit.records import pair, single, table_of, view

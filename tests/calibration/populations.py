@@ -3,8 +3,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metajudge.calibration.binomial_test import binomial_p_values
 from metajudge.calibration.procedures import last_rejected
+from metajudge.calibration.question_test import binomial_p_values
 
 DELTA = 0.1
 
@@ -25,13 +25,6 @@ class Population:
         above = self.scores >= threshold - 1e-9
         kept = (self.mass * above).sum()
         return (self.mass * self.right * above).sum() / kept if kept else 1.0
-
-    def coverage(self, threshold):
-        return self.mass[self.scores >= threshold - 1e-9].sum()
-
-    def draw(self, rng, n=None):
-        at = rng.choice(len(self.scores), size=n or self.n, p=self.mass)
-        return self.scores[at], rng.random(len(at)) < self.right[at]
 
     def tallies(self, procedure, rng, repetitions):
         """Kept and wrong at each threshold, [repetitions, grid]."""

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from metajudge.calibration.binomial_test import MOST_QUESTIONS, STEPS, binomial_p_values, fewest_passing
-from metajudge.calibration.question_test import HIGHEST, STAKE, _excess, question_p_values, step_table, steps_limit
+from metajudge.calibration.question_test import (
+    HIGHEST,
+    MOST_QUESTIONS,
+    STAKE,
+    STEPS,
+    _excess,
+    binomial_p_values,
+    fewest_passing,
+    question_p_values,
+    step_table,
+    steps_limit,
+)
 from metajudge.errors import InputError
 
 

@@ -132,15 +132,8 @@ def test_a_layout_drops_factors_that_nothing_uses():
 def test_factors_that_vary_are_kept_and_one_indicator_for_each_pattern_of_absence(table):
     categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
     found = varying_factors(table, categories, judges=False)
-    assert [factor.title for factor in found] == [
-        "agents.mean",
-        "format.words",
-        "order.signed",
-        "peers.of:x",
-        "absent:agents.mean",
-        "category:easy",
-        "category:hard",
-    ]
+    signals = ["agents.mean", "format.words", "order.signed", "peers.of:x", "absent:agents.mean"]
+    assert [factor.title for factor in found] == [*signals, "category:easy", "category:hard"]
     with_judges = varying_factors(table, ["one"] * len(table), judges=True)
     assert [factor.title for factor in with_judges if factor.kind in ("category", "judge")] == [
         f"judge:{name}" for name in sorted(set(table.judges))
@@ -181,13 +174,8 @@ def advised(rows, passes, **options):
 
 def test_the_procedure_itself_is_simulated_on_old_and_new_labels_together():
     found = advised(drawn(100, lambda s: 0.9), enough(150))
-    assert [(one.further, one.probability) for one in found.chances] == [
-        (25, 0.0),
-        (50, 1.0),
-        (100, 1.0),
-        (200, 1.0),
-        (400, 1.0),
-    ]
+    assert [one.further for one in found.chances] == [25, 50, 100, 200, 400]
+    assert [one.probability for one in found.chances] == [0, 1, 1, 1, 1]
     assert 25 < found.recommended <= 50
 
 

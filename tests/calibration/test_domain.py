@@ -26,20 +26,10 @@ def test_every_mark_has_its_meaning_and_puts_a_judgment_outside_and_other_words_
 
 
 def test_marks_are_stored_by_these_words():
-    assert [mark.value for mark in Mark] == [
-        "seen_in_fit",
-        "question_seen_in_fit",
-        "unknown_category",
-        "other_judge",
-        "absent_signal",
-        "more_judgments_than_declared",
-        "promise_broken",
-        "dependent_judges",
-        "transferred",
-        "no_better_than_base_rate",
-        "free_evidence_is_better",
-        "untested_kind",
-    ]
+    assert " ".join(mark.value for mark in Mark) == (
+        "seen_in_fit question_seen_in_fit unknown_category other_judge absent_signal more_judgments_than_declared "
+        "promise_broken dependent_judges transferred no_better_than_base_rate free_evidence_is_better untested_kind"
+    )
 
 
 # Drift of new data against those of a fit.
@@ -180,10 +170,7 @@ def test_a_tree_that_does_not_end_or_asks_for_what_is_not_there_is_seen(changes,
     tree = STUMP.model_copy(update=changes)
     assert tree.takes(1) == fits
     assert Boosting(baseline=0.0, trees=(STUMP, tree)).takes(1) == fits
-
-
-def test_an_empty_tree_fits_nothing():
-    assert not Tree(feature=(), threshold=(), left=(), right=(), value=()).takes(1)
+    assert not Tree(feature=(), threshold=(), left=(), right=(), value=()).takes(1), "an empty one"
 
 
 # Quality of probabilities, on hand-computed examples and against scikit-learn.

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from metajudge.calibration.item_model import PENALTIES, Workbench, logistic
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
-from metajudge.types import Category, Grade, Item, Judgment, Pairwise
+from metajudge.types import Grade, Item, Judgment, Pairwise
 
 PAIRS = 150
 
@@ -140,16 +140,6 @@ def test_agents_scores_stand_beside_votes(table):
     weight = dict(zip(fitted.design.names(), fitted.model.coefficients, strict=True))
     assert weight["agents.mean"] > 1
     assert not any(name.startswith(("order.", "strength.", "peers.")) for name in weight)
-
-
-def categories(count=60):
-    rng = np.random.default_rng(1)
-    for number in range(count):
-        truth = Category("pass" if number % 2 else "fail")
-        item = Item(id=f"c{number}", question=f"q {number}", responses={"A": "x"}, label=truth)
-        for judge, right in (("keen", 0.9), ("dull", 0.6)):
-            said = truth if rng.random() < right else Category("fail" if number % 2 else "pass")
-            yield Judgment(id=f"{item.id}-{judge}", item=item, judge=judge, verdict=said)
 
 
 def test_grades_are_read_by_votes_too_and_without_signals_that_vary_there_is_nothing_to_fit():

@@ -18,7 +18,7 @@ from tests.evidence.verdicts import Said, said, table
 
 def agreement(made):
     """[options, judges] share of each judge's records that agree."""
-    return made.totals(np.ones(len(made.table.item))) / np.maximum(made.counts(), 1)
+    return made.totals(np.ones(len(made.table.item))) / np.maximum(made.counts, 1)
 
 
 def test_equal_categories_grades_within_a_distance_and_sides_of_a_pass_mark_are_one_answer():
@@ -54,7 +54,7 @@ def test_rankings_agree_on_the_first_place_whatever_the_order_shown():
 def test_other_kinds_are_compared_where_the_rule_can_and_the_order_of_records_changes_nothing():
     made, rows, _ = answers({"i": [seen("a", 4), seen("b", "fail"), seen("c", None)]}, "grade", "side:3")
     assert len(rows) == 1
-    assert made.counts()[0].tolist() == [1, 1, 0]
+    assert made.counts[0].tolist() == [1, 1, 0]
     assert agreement(made)[0].tolist() == [1, 0, 0]
     assert made.sides == ("", "fail", "pass")
     equal, *_ = answers({"i": [seen("a", 4), seen("b", "fail")]}, "grade", "equal")

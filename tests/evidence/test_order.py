@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from metajudge.evidence.answer_consensus import other_order_columns, repeat_columns, version_columns
-from metajudge.evidence.scale_use import question_columns
+from metajudge.evidence.answer_consensus import other_order_columns, question_columns, repeat_columns, version_columns
 from metajudge.types import parse_right
 from tests.evidence.answers import answers, seen
 from tests.evidence.verdicts import TRIPLE, beside, judged, said

@@ -184,21 +184,19 @@ class TestRationale:
         signal = rationale_agreement(judged("A>B", order=("B", "A"), rationale="[[A>B]]", meta={"text_verdict": "A>B"}))
         assert signal.state == "agree"
 
-    @pytest.mark.parametrize("given", ["C>D", "yes", 3, {"A": 1}])
-    def test_a_given_text_verdict_that_is_none_is_said_not_guessed_around(self, given: Any) -> None:
-        signal = rationale_agreement(judged("A>B", rationale="[[A>B]]", meta={"text_verdict": given}))
-        assert (signal.value, signal.state) == (None, "bad_text_verdict")
-
     @pytest.mark.parametrize(
-        ("rationale", "state"),
-        [("", "no_rationale"), ("Both fine.", "no_text_verdict"), ("[[A>B]] [[B>A]]", "conflicting")],
+        ("verdict", "rationale", "meta", "state"),
+        [
+            *(("A>B", "[[A>B]]", {"text_verdict": one}, "bad_text_verdict") for one in ("C>D", "yes", 3, {"A": 1})),
+            ("A>B", "", {}, "no_rationale"),
+            ("A>B", "Both fine.", {}, "no_text_verdict"),
+            ("A>B", "[[A>B]] [[B>A]]", {}, "conflicting"),
+            (None, "[[A>B]]", {}, "no_verdict"),
+        ],
     )
-    def test_absent_with_a_reason(self, rationale: str, state: str) -> None:
-        signal = rationale_agreement(judged("A>B", rationale=rationale))
+    def test_absent_with_a_reason_and_not_guessed_around(self, verdict, rationale, meta, state) -> None:
+        signal = rationale_agreement(judged(verdict, rationale=rationale, meta=meta))
         assert (signal.value, signal.state) == (None, state)
-
-    def test_no_verdict(self) -> None:
-        assert rationale_agreement(judged(None, rationale="[[A>B]]")).state == "no_verdict"
 
     @pytest.mark.parametrize(
         ("verdict", "rationale", "state"),
@@ -232,23 +230,9 @@ class TestRationale:
 class TestRememberedMarks:
     TEXTS = (
         *("[[A>B]]", "[[ A>B ]]", "[[B>>A]]", "[[tie]]", "[[C]]", "[[A>B]] then [[A>>B]]", "[[A>B]] or [[B>A]]"),
-        *(
-            "[[1, 2]] and A is better",
-            "[[1, 2]]",
-            '{"winner": "A"}',
-            '{"winner" :\n"B"}',
-            '{"winner": "A", "better": "B"}',
-        ),
-        *(
-            '"a" "b" [[A]]',
-            '[[A]] {"verdict": "tie"}',
-            "é [[A]]",
-            "[[é]] Assistant B wins",
-            "[[A",
-            "]] [[",
-            "[A]",
-            "[[]]",
-        ),
+        *("[[1, 2]] and A is better", "[[1, 2]]", "é [[A]]", "[[é]] Assistant B wins", "[[A", "]] [[", "[A]", "[[]]"),
+        *('{"winner": "A"}', '{"winner" :\n"B"}', '{"winner": "A", "better": "B"}', '"a" "b" [[A]]'),
+        '[[A]] {"verdict": "tie"}',
         "[[A" + " " * 300 + "]]",
     )
 

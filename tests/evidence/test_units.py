@@ -28,7 +28,7 @@ def partition(items, unit=None):
     judgments = [judged(one) for one in items]
     if unit is not None:
         judgments = [*map(stated(unit), judgments)]
-    clusters = Clusters(judgments, unit)
+    clusters = Clusters(judgments)
     names = [clusters.name(one.item) for one in judgments]
     assert [one.question for one in collected(judgments).items] == names
     assert audit(judgments).holdings.questions == len(set(names))

@@ -1,7 +1,7 @@
 """Judgments and recorded verdicts in short, and what they say of one another."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from metajudge.evidence.columns import compare
@@ -78,5 +78,4 @@ def beside(
     records = [*others] if own in others else [*others, own]
     row, models = records.index(own), dict.fromkeys({judgment.judge, *variants} if variants else (), "model")
     found = compare(table({"i": records}, models), Rules(rule))
-    named = {name: getattr(found, name).at(row) for name in ("order", "strength", "repeats", "variants")}
-    return Beside(peers=found.supports[found.support[row]], **named)
+    return Beside(**{one.name: getattr(found, one.name).at(row) for one in fields(Beside)})

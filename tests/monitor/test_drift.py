@@ -1,6 +1,7 @@
 """Drift of signals with a controlled false discovery rate, and new identities."""
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 
 import numpy as np
 import pytest
@@ -169,21 +170,17 @@ def test_what_waits_counts_as_right_and_without_audits_nothing_is_known():
 
 
 @pytest.mark.parametrize(
-    ("errors", "kept", "options", "words"),
+    ("call", "given", "words"),
     [
-        ([1], [0], {}, "between 0 and the judgments kept"),
-        ([0], [3], {"most": 2}, "may be 2 at most"),
-        ([0], [1], {"target": 1.0}, "strictly between"),
+        (partial(hold, target=0.9, delta=0.1), ([1], [0]), "between 0 and the judgments kept"),
+        (partial(hold, target=0.9, delta=0.1, most=2), ([0], [3]), "may be 2 at most"),
+        (partial(hold, target=1.0, delta=0.1), ([0], [1]), "strictly between"),
+        (ChangeTest([2.0]).extend, ([-0.5],), "larger than declared"),
     ],
 )
-def test_numbers_that_contradict_each_other_are_refused(errors, kept, options, words):
+def test_numbers_that_contradict_each_other_or_lose_everything_are_refused(call, given, words):
     with pytest.raises(InputError, match=words):
-        hold(errors, kept, **{"target": 0.9, "delta": 0.1, **options})
-
-
-def test_an_increment_that_loses_everything_is_refused():
-    with pytest.raises(InputError, match="larger than declared"):
-        ChangeTest([2.0]).extend([-0.5])
+        call(*given)
 
 
 def test_the_confidence_sequence_covers_at_all_looks_and_narrows():

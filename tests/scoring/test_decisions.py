@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from metajudge.scoring.decisions import decide_average, decide_majority
-from metajudge.scoring.formulas import exceeds
+from metajudge.scoring.formulas import decide_average, decide_majority, exceeds
 
 GRID = (1.0, 3.0, 4.5, 4.6, 5.0)
 T = 4.5

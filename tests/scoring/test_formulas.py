@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.scoring.decisions import decide_average
-from metajudge.scoring.formulas import agent_scores, exceeds, majority_vote
+from metajudge.scoring.formulas import agent_scores, decide_average, decide_majority, exceeds
 
 WEIGHTS = [0.20, 0.20, 0.15, 0.10, 0.15, 0.10, 0.10]
 EXACT = [Fraction(20, 100), Fraction(20, 100), Fraction(15, 100), Fraction(1, 10), Fraction(15, 100)] + [
@@ -81,6 +80,11 @@ class TestWeightedAverage:
     def test_impossible_quorum(self, quorum):
         with pytest.raises(ConfigurationError, match="impossible with 2 agents"):
             weighted_average([[5.0, 4.0]], quorum=quorum)
+
+
+def majority_vote(scores, threshold=4.5, valid=None, **scale):
+    made = decide_majority(scores, threshold, valid, **scale)
+    return made.final, made.status
 
 
 class TestMajorityVote:

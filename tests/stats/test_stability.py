@@ -88,24 +88,19 @@ def test_unknown_confidence_is_retested_first_and_winners_are_stable_by_difficul
     found = winner_stability(winners)
     assert (found.n, found.stable_prompts, found.split_prompts) == (4, ("p1", "p5"), ("p2", "p3"))
     assert found.without == ("p4",)
-    assert found.stable is not None
-    assert found.stable.estimate == 0.5
     groups = {"p1": "easy", "p2": "hard", "p3": "hard", "p4": "odd", "p5": "easy"}
     by = winner_stability_by(winners, groups)
     assert list(by) == ["easy", "hard", "odd"]
-    assert (by["hard"].n, by["odd"].n, by["odd"].stable) == (2, 0, None)
+    assert (by["hard"].n, by["odd"].n) == (2, 0)
     with pytest.raises(InputError, match="no group is given for prompt p1"):
         winner_stability_by(winners, {})
 
 
 def test_kendall_across_cycles_and_digests_that_tell_whether_answers_were_made_anew():
     cycles = [{"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 3}]
-    found = kendall_across(cycles)  # 1/3, -1, -1/3 by counting pairs
-    assert (found.mean, min(found.taus), max(found.taus)) == pytest.approx((-1 / 3, -1, 1 / 3))
-    tied = kendall_across([{"a": 1, "b": 1}, {"a": 2, "b": 1}])
-    assert (tied.mean, tied.undefined) == (None, 1)
-    assert tied.reason
-    assert kendall_across([{"a": 1, "b": 2}]).reason
+    assert kendall_across(cycles) == pytest.approx(-1 / 3)  # 1/3, -1, -1/3 by counting pairs
+    assert kendall_across([*cycles, {"a": 1, "b": 1, "c": 1}]) == kendall_across(cycles)
+    assert kendall_across([{"a": 1, "b": 1}, {"a": 2, "b": 1}]) is kendall_across([{"a": 1, "b": 2}]) is None
     with pytest.raises(InputError, match="same candidates"):
         kendall_across([{"a": 1, "b": 2}, {"a": 1}])
     found = count_digests(

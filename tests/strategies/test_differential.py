@@ -13,7 +13,7 @@ from metajudge.agents import Agent
 from metajudge.errors import ServerError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric
-from metajudge.scoring.decisions import decide_average, decide_majority
+from metajudge.scoring.formulas import decide_average, decide_majority
 from metajudge.strategies import Panel, StrategyName, Vetter
 from tests.doubles.judging import shown_texts, verdict
 from tests.doubles.judgments import judgment

@@ -62,9 +62,6 @@ class TestPanelChecks:
 
 
 # panel_discussion: who hears what, what a missing answer does, and how it ends.
-BASELINE_discussion = load_rubric("baseline")
-
-
 def heard(agent, turn):
     return agent.model.requests[turn].messages[0].text
 
@@ -77,20 +74,14 @@ async def discuss(*agents, **options):
 class TestSecondSet:
     """Members of a panel by number, without names, analyses and criteria that do not apply."""
 
-    SHORT = load_rubric("short")
-
-    def member(self, name, *scores, rubric=BASELINE_discussion, **options):
+    def member(self, name, *scores):
         """An agent that writes its name into its analysis; None for a failed call."""
         script = []
         for score in scores:
-            answer = {"analysis": f"{name} thinks {score}", **json.loads(reply(score or 1, rubric))}
+            answer = {"analysis": f"{name} thinks {score}", **json.loads(reply(score or 1, BASELINE))}
             script.append(ServerError("down", status=500) if score is None else json.dumps(answer))
-        given = {
-            "rubric": BASELINE_discussion if rubric is BASELINE_discussion else self.SHORT,
-            "form": ReplyForm(analysis=True),
-            **options,
-        }
-        return Agent(name=name, model=ScriptedModel(script, name=name), prompt_version=2, **given)
+        model, form = ScriptedModel(script, name=name), ReplyForm(analysis=True)
+        return Agent(name=name, model=model, rubric=BASELINE, form=form, prompt_version=2)
 
     async def test_numbers_follow_the_panel_whoever_fails_or_has_not_spoken(self):
         ann, bob, cleo = self.member("ann", None, 5), self.member("bob", 2, 3), self.member("cleo", 4, 4)
@@ -113,18 +104,10 @@ class TestSecondSet:
         ann, bob = self.member("ann", *[5] * turns), self.member("bob", *[5] * turns)
         summariser = self.member("sum", 5)
         result = await discuss(ann, bob, summariser=summariser, rounds=rounds)
-        texts = [
-            message.text
-            for one in (ann, bob, summariser)
-            for request in one.model.requests
-            for message in request.messages
-        ]
-        assert not any("thinks" in text for text in texts)
-        assert [one.analysis for one in (*result.agents, result.summariser)] == [
-            "ann thinks 5",
-            "bob thinks 5",
-            "sum thinks 5",
-        ]
+        requests = [request for one in (ann, bob, summariser) for request in one.model.requests]
+        assert not any("thinks" in message.text for request in requests for message in request.messages)
+        analyses = [one.analysis for one in (*result.agents, result.summariser)]
+        assert analyses == [f"{name} thinks 5" for name in ("ann", "bob", "sum")]
 
     async def test_unless_the_panel_shows_them(self):
         ann, bob, summariser = self.member("ann", 5, 4), self.member("bob", 5, 4), self.member("sum", 5)

@@ -112,13 +112,10 @@ class TestMissingAnswers:
 
     @pytest.mark.parametrize("given", [7.5, "pass", [["A"], ["B"], ["C"]]])
     async def test_a_grade_or_a_longer_ranking_fails_with_a_reason_and_asks_nobody(self, given):
-        item = {
-            "id": "i",
-            "question": "q",
-            "responses": dict.fromkeys("A" if given in (7.5, "pass") else "ABC", "text"),
-        }
+        names = "A" if given in (7.5, "pass") else "ABC"
+        item = {"id": "i", "question": "q", "responses": dict.fromkeys(names, "text")}
         model = says("A>B", "B>A")
-        result = await vet(model, record=judgment(verdict=given, item=item, order=list(item["responses"])))
+        result = await vet(model, record=judgment(verdict=given, item=item, order=list(names)))
         assert (result.status, result.failure.kind) == (Status.FAILED, FailureKind.NO_EVIDENCE)
         assert "rejudge compares two responses" in result.failure.message
         assert model.requests == []

@@ -4,20 +4,23 @@ import pytest
 
 from metajudge.agents import Agent
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.rubric import load_rubric
 from metajudge.strategies import Panel, StrategyName, Vetter
 from tests.doubles.judgments import judgment, reply
-from tests.strategies.vetted import SHORT, panel
+from tests.strategies.answers import member, panel
+
+SHORT = load_rubric("short")
 
 
 class TestProvenance:
     def test_the_key_changes_with_judgment_panel_and_seed_and_not_with_the_label(self):
-        base = Vetter(panel(5))
+        base, short = Vetter(panel([5], "single")), (member("a0", 5, rubric=SHORT),)
         keys = {
             base.key(judgment()),
             base.key(judgment("j2")),
             base.key(judgment(verdict="A>>B")),
-            Vetter(panel(5, rubric=SHORT)).key(judgment()),
-            Vetter(panel(5), seed=1).key(judgment()),
+            Vetter(Panel(short, StrategyName.SINGLE, 4.5)).key(judgment()),
+            Vetter(panel([5], "single"), seed=1).key(judgment()),
         }
         assert len(keys) == 5
         assert base.key(judgment(label=None)) == base.key(judgment())

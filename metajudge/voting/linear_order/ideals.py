@@ -1,4 +1,4 @@
-"""Dynamic programming over the sets that can come first, given which pairs are certain.
+"""Dynamic programming over the sets that can come first (Held and Karp, 1962), given which pairs are certain.
 
 Where many pairs have the same order in every optimum, few sets of candidates can come first, and all optima of far more
 candidates than 20 can be counted.
@@ -38,20 +38,23 @@ class _Layer:
     candidate: Ints
 
 
-def optimal_paths(excess: Floats, certain: Bools, limit: float, time_left: TimeLeft | None = None) -> Paths | None:
+def optimal_paths(
+    excess: Floats, certain: Bools | None = None, limit: float = np.inf, time_left: TimeLeft | None = None
+) -> Paths | None:
     """All orders of least cost as paths, or None where there are too many sets to visit, or the time is over.
 
     Args:
         excess: [n, n] the problem.
-        certain: [n, n] pairs known to have row before column in every order of least cost; need not be transitive.
-        limit: the least cost; sets that cost more are left out.
+        certain: [n, n] pairs known to have row before column in every order of least cost; need not be transitive. None
+            where nothing is known.
+        limit: the least cost, where it is known; sets that cost more are left out.
         time_left: seconds that are left, below 0 when the time is over; None for no limit.
     """
     size = len(excess)
     if size > MOST_CANDIDATES:
         return None
     bits = np.uint64(1) << np.arange(size, dtype=np.uint64)
-    needed = (certain * bits[:, None]).sum(axis=0, dtype=np.uint64)
+    needed = np.zeros_like(bits) if certain is None else (certain * bits[:, None]).sum(axis=0, dtype=np.uint64)
     layers = [_Layer(np.zeros(1, dtype=np.uint64), np.zeros(1), *(np.zeros(0, dtype=np.int64) for _ in range(3)))]
     most = max(MOST_SETS, 1 << size) if size <= 20 else MOST_SETS
     visited = 1

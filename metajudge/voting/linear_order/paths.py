@@ -16,10 +16,6 @@ TimeLeft: TypeAlias = Callable[[], float]
 """Gives the seconds that are left for a proof."""
 
 
-_FEW_EDGES = 64
-"""Up to so many edges of a layer are turned into lists at once, which is quicker than sorting them."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """The edges between two layers: who may come next after which set.
@@ -97,11 +93,6 @@ class _Followers:
 
     def __init__(self, step: Step) -> None:
         self.known: dict[int, list[tuple[int, int]]] = {}
-        if len(step.before) <= _FEW_EDGES:
-            edges = zip(step.before.tolist(), step.candidate.tolist(), step.after.tolist(), strict=True)
-            for before, candidate, after in edges:
-                self.known.setdefault(before, []).insert(0, (candidate, after))
-            return
         order = np.argsort(step.before, kind="stable")[::-1]
         self.candidates, self.after = step.candidate[order], step.after[order]
         self.ends = len(order) - np.concatenate([[0], np.cumsum(np.bincount(step.before))])

@@ -11,8 +11,7 @@ import numpy as np
 from metajudge.stats.arrays import Bools, Floats, Ints
 from metajudge.voting.linear_order import ideals
 from metajudge.voting.linear_order.paths import Counts, Paths, TimeLeft
-from metajudge.voting.linear_order.program import Bounded, solve_program
-from metajudge.voting.linear_order.subsets import fill_table, one_order, optimal_paths
+from metajudge.voting.linear_order.program import Bounded, cost_of, solve_program
 from metajudge.voting.pairwise import reachable
 
 SMALL = 12
@@ -105,8 +104,7 @@ def _solve_block(excess: Floats, block: Ints, max_orders: int, time_left: TimeLe
     if not part.any():
         return _all_level(members, max_orders)
     if len(members) <= SMALL:
-        filled = fill_table(part)
-        return _counted(members, filled.cost, optimal_paths(filled), max_orders)
+        return _counted(members, *_over_all_sets(part), max_orders)
     found = solve_majorities(part, time_left, thorough=max_orders > 1)
     if found.proven and max_orders > 1:
         paths = ideals.optimal_paths(part, found.certain, found.cost, time_left)
@@ -124,6 +122,13 @@ def _all_level(members: tuple[int, ...], max_orders: int) -> Block:
     size = len(members)
     positions = np.full((size, size), math.factorial(size - 1), dtype=np.int64 if size <= 20 else object)
     return Block(members, 0.0, 0.0, tuple(islice(permutations(members), max_orders)), positions)
+
+
+def _over_all_sets(excess: Floats) -> tuple[float, Paths]:
+    """The least cost of a small problem, and all orders of that cost."""
+    paths = ideals.optimal_paths(excess)
+    assert paths is not None, "the sets of a small problem are few"
+    return cost_of(excess, np.array(paths.orders(1)[0])), paths
 
 
 def _counted(members: tuple[int, ...], cost: float, paths: Paths, max_orders: int) -> Block:
@@ -160,9 +165,9 @@ def _solve_component(excess: Floats, time_left: TimeLeft | None, *, thorough: bo
         return Bounded(np.zeros(1, dtype=np.int64), 0.0, 0.0, np.zeros((1, 1), dtype=bool))
     if len(excess) > SMALL:
         return solve_program(excess, time_left, thorough=thorough)
-    filled = fill_table(excess)
-    certain = optimal_paths(filled).certain() if thorough else np.zeros(excess.shape, dtype=bool)
-    return Bounded(np.array(one_order(filled)), filled.cost, filled.cost, certain)
+    cost, paths = _over_all_sets(excess)
+    certain = paths.certain() if thorough else np.zeros(excess.shape, dtype=bool)
+    return Bounded(np.array(paths.orders(1)[0]), cost, cost, certain)
 
 
 def swapped_neighbours(excess: Floats, order: tuple[int, ...], limit: int) -> list[tuple[int, ...]]:

@@ -1,52 +1,72 @@
-"""Bradley-Terry: strengths from paired comparisons, with standard errors.
+"""Strengths with standard errors: Bradley-Terry from paired comparisons, Plackett-Luce from whole rankings.
 
 ``P(a beats b) = e^a / (e^a + e^b)`` (Bradley and Terry, "Rank analysis of incomplete block designs", 1952). Draws
 count as half a win each, are left out, or have a probability of their own in proportion to ``nu * e^((a + b) / 2)``
 (Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970). The
 likelihood is concave in the log-strengths, so Newton's method finds its one maximum; it exists only where the
 comparisons are strongly connected (see :func:`metajudge.voting.pairwise.check_connected`).
+
+Plackett-Luce reads a ranking as choices one after the other: the first is chosen among all, the second among the rest,
+and so on, each with probability in proportion to ``e^strength`` (Plackett, "The analysis of permutations", 1975; Luce,
+"Individual choice behavior", 1959). Its likelihood is concave, too, and has one maximum where the comparisons are
+strongly connected (Hunter, "MM algorithms for generalized Bradley-Terry models", 2004, assumption 1).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.voting.ballots import Ballots, Unranked, Weight, read_counted
+from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_counted, read_profile
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, check_connected, pair_counts
 
 Draws: TypeAlias = Literal["half", "ignore", "davidson"]
 """What a draw is: half a win each, nothing, or an outcome with a parameter of its own."""
 
+TiedChoices: TypeAlias = Literal["breslow", "refuse"]
+"""What a tied group is: each member chosen from the same set (Breslow, "Covariance analysis of censored survival data",
+1974; the likelihood of a ranking is Cox's partial likelihood), or an error."""
+
 _ROUNDS = 100
 _ACCURACY = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class BradleyTerry(Consensus):
+class Strengths(Consensus):
     """Strengths with standard errors; ``scores`` are the log-strengths, their mean 0.
 
     Attributes:
         standard_errors: of the log-strengths under the constraint that their mean is 0, from the inverse of the
-            observed information. They treat every comparison as independent: pairs taken from one ranking are not, so
-            for whole rankings resample ballots instead.
+            observed information.
         covariance: [K, K] of the log-strengths, in the order of ``scores``.
-        draw_parameter: Davidson's nu; None where draws have no parameter.
         log_likelihood: at the maximum, without the prior.
-        comparisons: voter weight of all comparisons used.
         prior: pseudo-wins each way that were added to every pair.
     """
 
     standard_errors: Mapping[str, float]
     covariance: Floats = field(compare=False, repr=False)
-    draw_parameter: float | None
     log_likelihood: float
-    comparisons: float
     prior: float
+
+
+@dataclass(frozen=True, slots=True)
+class BradleyTerry(Strengths):
+    """Strengths from comparisons.
+
+    The standard errors treat every comparison as independent: pairs taken from one ranking are not, so for whole
+    rankings resample ballots instead.
+
+    Attributes:
+        draw_parameter: Davidson's nu; None where draws have no parameter.
+        comparisons: voter weight of all comparisons used.
+    """
+
+    draw_parameter: float | None
+    comparisons: float
 
     def win_probability(self, first: str, second: str) -> float:
         """P(first beats second), given that they do not draw."""
@@ -81,8 +101,7 @@ def bradley_terry(
             lost to the others (without a prior); ``davidson`` without draws, or with draws alone.
     """
     check_choice("ties", ties, ("half", "ignore", "davidson"))
-    if not (prior >= 0 and np.isfinite(prior)):
-        raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
+    _check_prior(prior)
     if not isinstance(ballots, PairCounts):
         counts = pair_counts(read_counted(ballots, candidates, weights), unranked)
     elif candidates is None and weights is None:
@@ -100,16 +119,28 @@ def bradley_terry(
     else:
         fit = _plain(wins + draws / 2 if ties == "half" else wins, added)
     return BradleyTerry(
-        rule="bradley_terry",
-        ranking=ranked_by(names, fit.strengths, SAME_SCORE),
-        scores=dict(zip(names, fit.strengths.tolist(), strict=True)),
-        standard_errors=dict(zip(names, np.sqrt(np.diag(fit.covariance)).tolist(), strict=True)),
-        covariance=fit.covariance,
+        **_fields("bradley_terry", names, fit.strengths, fit.covariance),
         draw_parameter=fit.draw_parameter,
         log_likelihood=fit.log_likelihood,
         comparisons=float(wins.sum() + (0 if ties == "ignore" else draws.sum() / 2)),
         prior=prior,
     )
+
+
+def _check_prior(prior: float) -> None:
+    if not (prior >= 0 and np.isfinite(prior)):
+        raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
+
+
+def _fields(rule: str, names: Sequence[str], strengths: Floats, covariance: Floats) -> dict[str, Any]:
+    """What log-strengths and their covariance say of candidates."""
+    return {
+        "rule": rule,
+        "ranking": ranked_by(names, strengths, SAME_SCORE),
+        "scores": dict(zip(names, strengths.tolist(), strict=True)),
+        "standard_errors": dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True)),
+        "covariance": covariance,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +157,7 @@ def _plain(wins: Floats, added: Floats) -> _Fit:
     chance = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     both = games + games.T
     information = _laplacian(both * chance * (1 - chance))
-    covariance = centred_inverse(information)
+    covariance = centred_inverse(information, len(wins))
     return _Fit(strengths, covariance, float((wins * np.log(chance)).sum()), None)
 
 
@@ -196,11 +227,11 @@ def newton_strengths(games: Floats) -> Floats:
     raise InputError("Bradley-Terry did not converge: some strengths are too far apart to be estimated; give a prior")
 
 
-def centred_inverse(information: Floats) -> Floats:
-    """[K, K] covariance of log-strengths whose mean is 0: the pseudo-inverse of an information matrix of such."""
-    size = len(information)
+def centred_inverse(information: Floats, size: int) -> Floats:
+    """[K, K] covariance of log-strengths whose mean is 0: the first K values of an information matrix, changed."""
     level = np.trace(information) / size  # of the information's own scale, or one would drown the other
-    return np.asarray(np.linalg.inv(information + level / size) - 1 / (level * size), dtype=np.float64)
+    information[:size, :size] += level / size
+    return np.asarray(np.linalg.inv(information)[:size, :size] - 1 / (level * size), dtype=np.float64)
 
 
 def _loss(strengths: Floats, both: Floats, target: Floats) -> Floats:
@@ -268,9 +299,7 @@ def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
     )
     strengths = values[:size] - values[:size].mean()
     _, information = _davidson_slopes(values, games, draws)
-    level = np.trace(information) / size
-    information[:size, :size] += level / size
-    covariance = np.asarray(np.linalg.inv(information)[:size, :size] - 1 / (level * size), dtype=np.float64)
+    covariance = centred_inverse(information, size)
     likelihood = -_davidson_loss(values, wins, draws, upper)
     return _Fit(strengths, covariance, likelihood, float(np.exp(values[size])))
 
@@ -311,3 +340,130 @@ def _davidson_slopes(values: Floats, games: Floats, draws: Floats) -> tuple[Floa
     np.fill_diagonal(level, 0)
     information[size, size] = level.sum() / 2
     return gradient, information
+
+
+@dataclass(frozen=True, slots=True)
+class PlackettLuce(Strengths):
+    """Strengths from rankings; the standard errors are for independent ballots.
+
+    Attributes:
+        choices: voter weight of all choices used.
+    """
+
+    choices: float
+
+
+def plackett_luce(
+    ballots: Ballots,
+    *,
+    candidates: Sequence[str] | None = None,
+    weights: Sequence[Weight] | None = None,
+    ties: TiedChoices = "breslow",
+    unranked: Unranked = "ignore",
+    prior: float = 0.0,
+) -> PlackettLuce:
+    """Ranks by Plackett-Luce strengths.
+
+    Args:
+        ballots: see :func:`metajudge.voting.read_profile`, also for ``candidates``, ``weights`` and their errors.
+        candidates: all names; None: those on the ballots.
+        weights: one a ballot, counted as that many ballots; None: 1 each.
+        ties: how tied groups enter; an approximation that is good for few ties.
+        unranked: candidates a ballot does not name were not there to be chosen (the default), or were there and not
+            chosen, which says nothing about their order among themselves (a top-k list).
+        prior: pseudo-wins each way added to every pair, for ballots that are not strongly connected.
+
+    Raises:
+        InputError: bad ballots; a tie with ``ties="refuse"``; fewer than two candidates; candidates that no ballots
+            join, or of whom some never came after the others (without a prior).
+    """
+    check_choice("ties", ties, ("breslow", "refuse"))
+    check_choice("unranked", unranked, ("below", "ignore"))
+    _check_prior(prior)
+    profile = (
+        read_counted(ballots, candidates, weights) if ties == "breslow" else read_profile(ballots, candidates, weights)
+    )
+    if ties == "refuse":
+        _refuse_ties(profile)
+    sets, chosen, held = _choices(profile, unranked)
+    pairs = prior * (1 - np.eye(len(profile.candidates)))
+    counts = pair_counts(profile, unranked)
+    tied = pair_counts(profile, "ignore").tied
+    check_connected((counts.prefer + tied + pairs) > 0, profile.candidates, "Plackett-Luce")
+    strengths = newton(
+        len(pairs),
+        np.zeros(len(pairs)),
+        lambda values: _choice_loss(values, sets, chosen, held, pairs),
+        lambda values: _choice_slopes(values, sets, chosen, held, pairs),
+        "Plackett-Luce",
+    )
+    strengths -= strengths.mean()
+    _, information = _choice_slopes(strengths, sets, chosen, held, pairs)
+    return PlackettLuce(
+        **_fields("plackett_luce", profile.candidates, strengths, centred_inverse(information, len(pairs))),
+        log_likelihood=-_choice_loss(strengths, sets, chosen, held, np.zeros_like(pairs)),
+        choices=float(held.sum()),
+        prior=prior,
+    )
+
+
+def _refuse_ties(profile: Profile) -> None:
+    size = len(profile.candidates)
+    for number, row in enumerate(profile.places):
+        named = row[row < size]
+        if len(np.unique(named)) < len(named):
+            raise InputError(f"ballot {number} has a tie, which Plackett-Luce does not allow: use ties='breslow'")
+
+
+def _choices(profile: Profile, unranked: Unranked) -> tuple[Bools, Floats, Floats]:
+    """Every choice from at least two: [choices, K] its set, [K] weight by which each was chosen, [choices] weight."""
+    size = len(profile.candidates)
+    places, ranked = profile.places, profile.ranked
+    weights = profile.weights * float(profile.unit)
+    last = places.max(axis=1, where=ranked, initial=-1)
+    sets: list[Bools] = []
+    held: list[Floats] = []
+    chosen = np.zeros(size)
+    for place in range(int(last.max()) + 1):
+        there = places >= place
+        if unranked == "ignore":
+            there &= ranked
+        taken = (places == place) & ranked
+        made = there.sum(axis=1) > 1
+        chosen += weights[made] @ taken[made]
+        sets.append(there[made & taken.any(axis=1)])
+        held.append((weights * taken.sum(axis=1))[made & taken.any(axis=1)])
+    return _merged(np.concatenate(sets), chosen, np.concatenate(held))
+
+
+def _merged(sets: Bools, chosen: Floats, held: Floats) -> tuple[Bools, Floats, Floats]:
+    """Choices from the same set as one: the likelihood needs only who was chosen how often, and from which sets."""
+    if not len(sets):
+        return sets, chosen, held
+    packed = np.packbits(sets, axis=1)
+    _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    merged = np.bincount(group.ravel(), weights=held, minlength=len(first))
+    return sets[first], chosen, np.asarray(merged, dtype=np.float64)
+
+
+def _choice_loss(strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> float:
+    """Negative log likelihood, with the prior's pseudo-wins as Bradley-Terry comparisons."""
+    top = strengths.max()
+    choices = held @ (np.log(sets @ np.exp(strengths - top)) + top) - chosen @ strengths
+    gaps = strengths[None, :] - strengths[:, None]
+    return float(choices + (pairs * np.logaddexp(0, gaps)).sum())
+
+
+def _choice_slopes(
+    strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats
+) -> tuple[Floats, Floats]:
+    """Gradient [K] and observed information [K, K]."""
+    odds = sets * np.exp(strengths - strengths.max())
+    chance = odds / odds.sum(axis=1, keepdims=True)
+    expected = held @ chance
+    information = np.diag(expected) - (chance * held[:, None]).T @ chance
+    win = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+    both = (pairs + pairs.T) * win * (1 - win)
+    information += np.diag(both.sum(axis=1)) - both
+    prior = pairs.sum(axis=1) - ((pairs + pairs.T) * win).sum(axis=1)
+    return chosen - expected + prior, information
