@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from metajudge import __version__
 from metajudge.errors import MetajudgeError, StoreError
-from metajudge.providers.daily_budget import DailyBudget
+from metajudge.providers.budget import DailyBudget
 from metajudge.store import open_store
 from metajudge.store.answers import StoredAnswers
 from metajudge.store.sqlite import MEMORY

@@ -15,7 +15,7 @@ from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from metajudge.errors import StoreError
-from metajudge.providers.daily_budget import DailyBudget
+from metajudge.providers.budget import DailyBudget
 from metajudge.store import Store
 from metajudge.store.answers import StoredAnswers
 from metajudge.store.overview import Undecided, undecided_by

@@ -3,7 +3,7 @@
 Names are those of the semantic conventions for generative AI (``gen_ai.*``, status "development"); what they have no
 name for, such as who evaluated, is under ``metajudge.*``. A caller's trace is continued: the header ``traceparent`` is
 read; a judgment whose ``meta`` has a ``traceparent`` links to that span. Each request to a model is a span below the
-vet's (see :mod:`metajudge.providers.tracing`).
+vet's (see :mod:`metajudge.providers.metering`).
 
 Events ``gen_ai.evaluation.result`` are log records of the vet's span where the SDK has a logger provider, else events
 of the span. Nothing has a text, unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 from metajudge import __version__
-from metajudge.providers import tracing
+from metajudge.providers import metering
 from metajudge.types import AgentResult, Assessment, Judgment
 
 try:
@@ -36,7 +36,7 @@ async def traced(
     Args:
         headers: the request's headers; they may contain a parent trace.
     """
-    tracer = tracing.tracer()
+    tracer = metering.tracer()
     if tracer is None or propagate is None:
         return await work()
     parent = propagate.extract(headers) if headers else None

@@ -264,7 +264,7 @@ class Session:
 
     def connect(self) -> None:
         """Imports and opens what sends requests now, rather than while the first call waits."""
-        self.resources.clients.open()
+        self.resources.connect()
 
     def output_mode(self, spec: AgentSpec) -> str:
         """How a model is asked for structured output, as found out so far: json_schema, json_object or text."""

@@ -190,17 +190,14 @@ async def test_batches_are_split_by_number_and_by_bytes(protocol, tmp_path, monk
         await vet(server, tmp_path, protocol, batches={"max_requests": 4})
         assert sizes(server) == [3, 4, 4]
         size = len(json.dumps(server.requests[0]))
-    from metajudge.providers import batch_anthropic, batch_openai
-    from metajudge.providers.batch_protocol import BatchLimits
+    from metajudge.providers.batch_services import SERVICES
 
-    for service in (batch_openai.OpenAIBatches, batch_anthropic.AnthropicBatches):
-        monkeypatch.setattr(service, "limits", BatchLimits(50_000, 5 * (size + 200)))
+    monkeypatch.setattr(SERVICES[protocol], "most_bytes", 5 * (size + 200))
     (tmp_path / "again").mkdir()
     with BatchServer(varied) as server:
         summary, _ = await vet(server, tmp_path / "again", protocol)
         assert sizes(server) == [1, 5, 5]
-        for service in (batch_openai.OpenAIBatches, batch_anthropic.AnthropicBatches):
-            monkeypatch.setattr(service, "limits", BatchLimits(50_000, 300))
+        monkeypatch.setattr(SERVICES[protocol], "most_bytes", 300)
         (tmp_path / "small").mkdir()
         summary, _ = await vet(server, tmp_path / "small", protocol)
     assert dict(summary.failures) == {"context_too_long": 11}

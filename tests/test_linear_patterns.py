@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 import re
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,13 +24,14 @@ import pytest
 
 import metajudge
 from metajudge.agents import ReplyProblemsError
+from metajudge.agents.mending import mend
 from metajudge.cases.judge import is_quoted
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities
-from metajudge.judging.replies import parse_pairwise_reply, stated_marks
+from metajudge.judging.replies import SCHEMA, parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import _neutralised
-from metajudge.providers.json_spans import body_span
+from metajudge.providers.http_errors import says
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
 from metajudge.reviewables.labels import in_reviewers_words
 
@@ -65,6 +67,7 @@ MADE = {
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",
     "metajudge/reviewables/labels.py": "WORK: in_reviewers_words; labels of a judge, escaped",
+    "metajudge/providers/http_errors.py": "WORK: says; the words of wordings.toml",
     "metajudge/providers/negotiation.py": "names of our own parameters",
     "metajudge/store/postgres.py": "one escape character and one letter",
 }
@@ -314,10 +317,15 @@ def _values(text: str) -> None:
             Vocabulary({}).read(text, ids, {})
 
 
+def _says(text: str) -> None:
+    for name in tomllib.loads((ROOT / "metajudge" / "providers" / "wordings.toml").read_text("utf-8")):
+        says(name, text[:8_000])
+
+
 def _reply(text: str) -> None:
     with suppress(ReplyProblemsError):
         parse_pairwise_reply(text)
-    body_span(text)
+    mend(text, SCHEMA.schema)
     stated_marks(text)
 
 
@@ -336,6 +344,7 @@ WORK: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     ),
     "hide_identities": (_names, ("i am ", "as an ai made by ", "openai's ", "trained by google ", "**claude** ", "claude ", "claude1", "1.", "gpt-", "gpt-4o-", "a-", "a", "-", "claude-sonnet-", "gpt 4o.")),
     "is_quoted": (lambda text: is_quoted(text, text[:1000]), (" ", "[ ", "... ", "[...", "a...", "a ", ".", "…]")),
+    "says": (_says, ("context ", "role system ", "stream ", "max_tokens ", "enum ", "violate ", "1 ", "a", " ")),
     "replies": (_reply, ("```json\n", "\n", "{", '{"a":', '"', '\\"', "[", "<think>", "[[A>", "[[A>>B", '"verdict": "A', "1", " ")),
     "values": (_values, (" ", "output_", "output_1", "1", "[", "[[", "a>", "A=", "_", "model a", "()", "a,", ">>", '"')),
     "neutralise": (partial(_neutralised, rules=2), ("<|", "<|a", "<", "[/", "[INST]", "<extra_id_1", "\n\n", "\n\nHuman:", "⟦", "</s>", "\x00")),

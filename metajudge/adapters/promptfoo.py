@@ -20,8 +20,7 @@ from typing import Any
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
-from metajudge.providers.json_spans import body_span
-from metajudge.providers.thoughts import split_thoughts
+from metajudge.providers.thoughts import bare_answer
 from metajudge.readers.reasons import as_judgment
 from metajudge.types import Assessment, Judgment
 
@@ -151,10 +150,8 @@ def _verdict(output: Any, ids: tuple[str, ...]) -> tuple[Any, str]:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    answer = split_thoughts(text).answer
-    body = body_span(answer)
     try:
-        found = json.loads(answer[body.start : body.end])
+        found = json.loads(bare_answer(text))
     except (json.JSONDecodeError, RecursionError):
         return None
     return found if isinstance(found, Mapping) else None

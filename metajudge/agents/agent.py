@@ -158,6 +158,11 @@ def _drawn(request: ModelRequest, draw: int) -> ModelRequest:
 
 
 def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentResult:
+    """What the exchange gave; nothing of a reply where none could be read."""
+    said: dict[str, Any] = {}
+    if (value := answer.value) is not None:
+        missing = agent.form.analysis and value.analysis is None
+        said = {"analysis": value.analysis, "analysis_missing": missing, **score_fields(value.criteria, rubric)}
     return AgentResult(
         agent=agent.name,
         model=agent.model.name,
@@ -167,14 +172,5 @@ def _result(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> AgentR
         **as_kept(answer.spent),
         prompt_digest=answer.key,
         reported_model=answer.reported_model,
-        **_read_fields(agent, answer, rubric),
+        **said,
     )
-
-
-def _read_fields(agent: Agent, answer: Answer[ParsedReply], rubric: Rubric) -> dict[str, Any]:
-    """What a result says of the reply; nothing where none could be read."""
-    if answer.value is None:
-        return {}
-    criteria, analysis = answer.value.criteria, answer.value.analysis
-    missing = agent.form.analysis and analysis is None
-    return {"analysis": analysis, "analysis_missing": missing, **score_fields(criteria, rubric)}

@@ -13,8 +13,7 @@ from metajudge.errors import FailureKind, ProviderError
 from metajudge.prompts.fences import neutralise
 from metajudge.prompts.meta_judge import render_repair
 from metajudge.prompts.versions import FIRST
-from metajudge.providers.model import Message, Model, ModelRequest
-from metajudge.providers.wrapper import CallAttempt
+from metajudge.providers.model import CallAttempt, Message, Model, ModelRequest
 from metajudge.types import Failure, Reply
 from metajudge.types.spent import TimedSpent, spent_on, sum_if_known
 
@@ -89,11 +88,10 @@ async def ask(
     """
     length = sum(len(one.text) for one in request.messages)
     first = await off_the_loop(partial(CallAttempt.of, model, request), length)
-    exchange = _Exchange(model, read, retry, Answer[T](first.key))
-    answer, asked_last = exchange.answer, cast("ModelRequest", first)
+    answer, asked_last = Answer[T](first.key), cast("ModelRequest", first)
     try:
         try:
-            answer.value = await exchange.attempt(first)
+            answer.value = await _attempt(model, first, read, answer, retry)
         except ReplyProblemsError as found:
             again = _grown(first, answer.last)
             if again is None and repair and not is_torn(answer.text):
@@ -101,7 +99,7 @@ async def ask(
             if again is None:
                 raise
             asked_last = again
-            answer.value = await exchange.attempt(again)
+            answer.value = await _attempt(model, again, read, answer, retry)
     except ReplyProblemsError as found:
         answer.failure = _unusable(answer.last, found, asked, asked_last.parameters.max_tokens, answer.replies)
     except _Refusal as refusal:
@@ -113,43 +111,37 @@ async def ask(
     return answer
 
 
-@dataclass(slots=True)
-class _Exchange(Generic[T]):
-    model: Model
-    read: Callable[[str], T]
-    retry: bool
-    answer: Answer[T]
+async def _attempt(model: Model, request: ModelRequest, read: Callable[[str], T], answer: Answer[T], retry: bool) -> T:
+    """Reads one reply; asks for a fresh one if the stored one is unusable and this is a retry."""
+    reply = answer.last = await model.complete(request)
+    answer.replies += 1
+    answer.cost_usd = sum_if_known((answer.cost_usd, reply.cost_usd))
+    answer.spent += spent_on(reply)
+    try:
+        return _read(reply, request, read, answer)
+    except (ReplyProblemsError, _Refusal):
+        if not (retry and reply.cached):
+            raise
+    return await _attempt(model, replace(request, fresh=True), read, answer, retry=False)
 
-    async def attempt(self, request: ModelRequest) -> T:
-        """Reads one reply; asks for a fresh one if the stored one is unusable and this is a retry."""
-        try:
-            return await self._reply(request)
-        except (ReplyProblemsError, _Refusal):
-            if not (self.retry and self.answer.last is not None and self.answer.last.cached):
-                raise
-        return await self._reply(replace(request, fresh=True))
 
-    async def _reply(self, request: ModelRequest) -> T:
-        answer = self.answer
-        reply = answer.last = await self.model.complete(request)
-        answer.replies += 1
-        answer.cost_usd = sum_if_known((answer.cost_usd, reply.cost_usd))
-        answer.spent += spent_on(reply)
-        if reply.finish == "refusal":
-            raise _Refusal(reply.text[:200] or "(no reason given)")
-        try:
-            return self.read(reply.text)
-        except ReplyProblemsError:
-            mended = None
-            if request.schema is not None and reply.finish != "length":
-                mended = mend(reply.text, request.schema.schema)
-            if mended is None:
-                if "{" not in reply.text and len(reply.text) < _LONGEST_REFUSAL and _DECLINED.match(reply.text):
-                    raise _Refusal(reply.text[:200]) from None
-                raise
-        value = self.read(mended)
-        answer.spent += TimedSpent(mended=1)
-        return value
+def _read(reply: Reply, request: ModelRequest, read: Callable[[str], T], answer: Answer[T]) -> T:
+    text = reply.text
+    if reply.finish == "refusal":
+        raise _Refusal(text[:200] or "(no reason given)")
+    try:
+        return read(text)
+    except ReplyProblemsError:
+        mended = None
+        if request.schema is not None and reply.finish != "length":
+            mended = mend(text, request.schema.schema)
+        if mended is None:
+            if "{" not in text and len(text) < _LONGEST_REFUSAL and _DECLINED.match(text):
+                raise _Refusal(text[:200]) from None
+            raise
+    value = read(mended)
+    answer.spent += TimedSpent(mended=1)
+    return value
 
 
 class _Refusal(Exception):  # noqa: N818 - control flow within one exchange

@@ -28,13 +28,6 @@ def _score(scores: tuple[float | None, ...], weights: tuple[float, ...]) -> floa
     return float(agent_scores([[[score or 0.0 for score in scores]]], weights, applicable)[0, 0])
 
 
-def scored(
-    result: AgentResult, criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
-) -> AgentResult:
-    """A result with criteria and the score that follows from them; see :func:`score_fields`."""
-    return result.model_copy(update=score_fields(criteria, rubric, fine_score))
-
-
 def score_fields(
     criteria: Mapping[str, CriterionScore], rubric: Rubric, fine_score: float | None = None
 ) -> dict[str, Any]:
@@ -63,12 +56,13 @@ def mean_of_draws(draws: Sequence[AgentResult], rubric: Rubric) -> AgentResult:
         vote = _vote(draws, rubric)
         if isinstance(vote, Failure):
             return total.model_copy(update={"failure": vote})
-        return scored(successful, {rubric.scored_names[0]: vote}, rubric, fine_score=round(fmean(scores), 9))
+        fields = score_fields({rubric.scored_names[0]: vote}, rubric, fine_score=round(fmean(scores), 9))
+        return successful.model_copy(update=fields)
     criteria = {name: _mean_criterion([_criterion(draw, name) for draw in valid]) for name in rubric.scored_names}
     if all(one.score is None for one in criteria.values()):
         reason = f"the {len(valid)} valid draws agree on no criterion that applies"
         return total.model_copy(update={"failure": Failure(kind=FailureKind.BAD_REPLY, message=reason)})
-    return scored(successful, criteria, rubric)
+    return successful.model_copy(update=score_fields(criteria, rubric))
 
 
 def _vote(draws: Sequence[AgentResult], rubric: Rubric) -> CriterionScore | Failure:

@@ -16,10 +16,15 @@ from metajudge.agents.parse import DECODER, ReplyProblemsError
 from metajudge.providers.thoughts import split_thoughts
 
 _NUMBER: Final = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*\Z")
-_COMMA: Final = re.compile(r",(?=\s*[}\]])")
+_STRING: Final = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
+"""A string, which may lack its end."""
+_COMMA: Final = re.compile(rf"({_STRING})|,(?=\s*+[}}\]])", re.DOTALL)
+_BRACKET: Final = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
+_CLOSING: Final = re.compile(r"\s*+[}\]]")
+_OPENING: Final = re.compile(r'\{\s*"')
 _BEGIN: Final = re.compile(r'[{\[]|"\{')
-_OBJECTS: Final = 50
-"""Objects that are looked at in a reply; one with more is not mended."""
+_OBJECTS, _PLACES = 50, 500
+"""Objects, and places where one might begin, that are looked at in a reply; one with more is not mended."""
 _ABSENT: Final = object()
 
 
@@ -36,18 +41,19 @@ def mend(text: str, schema: Mapping[str, Any]) -> str | None:
 
 def _values(text: str) -> Iterator[Any]:
     """The JSON objects and lists in a text, outermost first; ``_ABSENT`` where one is torn or says a name twice."""
-    at, seen = 0, 0
+    at, seen, places = 0, 0, 0
     while found := _BEGIN.search(text, at):
+        places += 1
         try:
             value, at = _decoded(text, found.start())
         except ReplyProblemsError:
             yield _ABSENT
             return
         except (ValueError, RecursionError):
-            if text[found.start()] == "{" and _torn(text, found.start()):
+            at = found.start() + 1
+            if places > _PLACES or _torn(text, found.start()):
                 yield _ABSENT
                 return
-            at = found.start() + 1
             continue
         seen += 1
         if seen > _OBJECTS:
@@ -69,44 +75,26 @@ def _decoded(text: str, at: int) -> tuple[Any, int]:
         return DECODER.raw_decode(text, at)
     except ReplyProblemsError:
         raise
-    except ValueError:
+    except json.JSONDecodeError as error:
         # A trailing comma is outside strings where the text without it is JSON; within one it is the sentence's own.
-        end = _end(text, at)
-        if end is None:
+        if not _CLOSING.match(text, error.pos) or (end := _end(text, at)) is None:
             raise
-        value, length = DECODER.raw_decode(_without_commas(text[at:end]))
-        if length != len(_without_commas(text[at:end])):
-            raise
-        return value, end
+        return DECODER.decode(_COMMA.sub(r"\1", text[at:end])), end
 
 
 def _end(text: str, at: int) -> int | None:
     """Where the brackets that open at a place are closed again, strings apart; None where they are not."""
-    depth, inside, escaped = 0, False, False
-    for place in range(at, len(text)):
-        one = text[place]
-        if inside:
-            inside, escaped = escaped or one != '"', not escaped and one == "\\"
-        elif one == '"':
-            inside = True
-        elif one in "{[":
-            depth += 1
-        elif one in "}]":
-            depth -= 1
-            if depth == 0:
-                return place + 1
+    depth = 0
+    for found in _BRACKET.finditer(text, at):
+        depth += (found[0] in "{[") - (found[0] in "}]")
+        if depth == 0 and found[0] in "}]":
+            return found.end()
     return None
-
-
-def _without_commas(text: str) -> str:
-    """A text without commas before closing brackets, strings apart."""
-    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
-    return "".join(part if place % 2 else _COMMA.sub("", part) for place, part in enumerate(parts))
 
 
 def _torn(text: str, at: int) -> bool:
     """Whether an object begins here and does not end."""
-    return re.match(r'\{\s*"', text[at:]) is not None and _end(text, at) is None
+    return _OPENING.match(text, at) is not None and _end(text, at) is None
 
 
 def is_torn(text: str) -> bool:
@@ -151,9 +139,7 @@ def _object(value: Any, schema: Mapping[str, Any], depth: int) -> Any:
     wanted: Mapping[str, Any] = schema.get("properties", {})
     given: dict[str, Any] = {}
     for name, one in value.items():
-        near = [known for known in wanted if known == name] or [
-            known for known in wanted if _bare(known) == _bare(name)
-        ]
+        near = [name] if name in wanted else [known for known in wanted if _bare(known) == _bare(name)]
         if len(near) != 1:
             continue  # what was not asked for
         if near[0] in given:

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 from metajudge.agents.schema import ANALYSIS, EXPLAINED, VOTES
 from metajudge.prompts.reply_form import ReplyForm
-from metajudge.providers.json_spans import body_span
-from metajudge.providers.thoughts import split_thoughts
+from metajudge.providers.thoughts import bare_answer
 from metajudge.rubric import Rubric
 from metajudge.types import CriterionScore, valid_text
 
@@ -77,9 +76,7 @@ def load_object(text: str) -> dict[str, Any]:
     Raises:
         ReplyProblemsError: it is something else, or gives a name twice.
     """
-    body = split_thoughts(text).answer
-    span = body_span(body)
-    body = body[span.start : span.end]
+    body = bare_answer(text)
     if not body:
         raise ReplyProblemsError(["the reply is empty"])
     try:
@@ -117,31 +114,27 @@ def _entry(name: str, entry: Any, rubric: Rubric, form: ReplyForm, optional: boo
         raise ReplyProblemsError([f"{name} must be an object, not {shortened(entry)}"])
     field = "verdict" if rubric.kind == "binary" else "score"
     explanation = entry.get("explanation", "" if form.explanations == "none" else None)
-    expected = 1 + ("explanation" in entry)
-    if field not in entry or len(entry) != expected or not isinstance(explanation, str):
-        problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
-        if not isinstance(explanation, str):
-            problems.append(f"{name}.explanation must be a string")
-        if field not in entry:
-            problems.append(f"{name}.{field} is missing")
+    problems = [f"{name} has an unknown property {key!r}" for key in entry if key not in (field, "explanation")]
+    if not isinstance(explanation, str):
+        problems.append(f"{name}.explanation must be a string")
+    if field not in entry:
+        problems.append(f"{name}.{field} is missing")
+    if problems:
         raise ReplyProblemsError(problems)
-    value = _vote(name, entry[field], rubric) if field == "verdict" else _score(name, entry[field], rubric, optional)
-    return CriterionScore(score=value, explanation=valid_text(explanation))
+    return CriterionScore(score=_score(name, entry[field], rubric, optional), explanation=valid_text(str(explanation)))
 
 
 def _score(name: str, value: Any, rubric: Rubric, optional: bool) -> float | None:
+    if rubric.kind == "binary":
+        if value not in VOTES:
+            raise ReplyProblemsError([f"{name}.verdict must be 'correct' or 'wrong', not {shortened(value)}"])
+        return float(rubric.scale.high if value == "correct" else rubric.scale.low)
     if value is None and optional:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not rubric.scale.contains(value):
         points = ", ".join(f"{point:g}" for point in rubric.scale.points)
         raise ReplyProblemsError([f"{name}.score must be one of the numbers {points}, not {shortened(value)}"])
     return float(value)
-
-
-def _vote(name: str, value: Any, rubric: Rubric) -> float:
-    if value not in VOTES:
-        raise ReplyProblemsError([f"{name}.verdict must be 'correct' or 'wrong', not {shortened(value)}"])
-    return float(rubric.scale.high if value == "correct" else rubric.scale.low)
 
 
 def name_problems(answer: Mapping[str, Any], names: Sequence[str], where: str = "") -> list[str]:

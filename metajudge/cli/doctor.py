@@ -36,10 +36,10 @@ def check(
 def _line(result: AgentCheck) -> str:
     answer = result.answer
     head = f"{answer.agent} at {result.endpoint}: "
-    if answer.failure is not None:
-        return f"{head}FAILED ({answer.failure.kind}) {answer.failure.message}"
-    price = f"${answer.cost_usd:.6f}" if answer.cost_usd is not None else "price unknown"
     notices = "".join(f"\n  note: {notice}" for notice in result.notices)
+    if answer.failure is not None:
+        return f"{head}FAILED ({answer.failure.kind}) {answer.failure.message}{notices}"
+    price = f"${answer.cost_usd:.6f}" if answer.cost_usd is not None else "price unknown"
     return f"{head}ok, output by {result.output}, {price}, {answer.latency_s:.2f} s{notices}"
 
 

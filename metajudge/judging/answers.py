@@ -7,8 +7,7 @@ from typing import Literal
 
 from metajudge.concurrency import all_of
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.providers.model import Message, Model, ModelRequest, Parameters
-from metajudge.providers.wrapper import CallAttempt
+from metajudge.providers.model import CallAttempt, Message, Model, ModelRequest, Parameters
 from metajudge.types import Failure, Item, Reply, text_digest, valid_text
 from metajudge.types.frozen import Finite
 from metajudge.types.spent import TimedSpent, spent_on

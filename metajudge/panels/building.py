@@ -130,7 +130,7 @@ def build_agent_model(
         return wrap_model(objects[name], resources=resources, price=price)
     spec = parse_agent_spec(agent.spec())
     if streaming:
-        from metajudge.providers.streaming import build_streaming_model
+        from metajudge.providers.stack import build_streaming_model
 
         return build_streaming_model(spec, resources=resources, price=price)
     return build_model(spec, resources=resources, price=price)

@@ -97,19 +97,11 @@ class BatchFolder:
         self._index(record)
         return record
 
-    def submitted(self, record: BatchRecord, batch_id: str) -> BatchRecord:
-        """Notes what the provider calls it."""
-        return self._change(record, state=BatchState.SUBMITTED, batch_id=batch_id)
-
-    def disowned(self, record: BatchRecord) -> BatchRecord:
-        """Undoes :meth:`submitted`: the batch turned out to belong to another run."""
-        return self._change(record, state=BatchState.BEGUN, batch_id=None)
-
     def fetched(self, record: BatchRecord, files: Sequence[bytes], unanswered: str) -> BatchRecord:
         """Keeps the results."""
         for number, content in enumerate(files):
             _write_file(self._results(record, number), content)
-        return self._change(record, state=BatchState.FETCHED, files=len(files), unanswered=unanswered)
+        return self.change(record, state=BatchState.FETCHED, files=len(files), unanswered=unanswered)
 
     def results(self, record: BatchRecord) -> list[bytes]:
         """The results as fetched."""
@@ -149,7 +141,8 @@ class BatchFolder:
         for key in record.keys:
             self._by_key.setdefault(key, []).append(record.label)
 
-    def _change(self, record: BatchRecord, **changes: Any) -> BatchRecord:
+    def change(self, record: BatchRecord, **changes: Any) -> BatchRecord:
+        """Notes how far a batch has come: what the provider calls it, or that it turned out to be another run's."""
         changed = replace(record, **changes)
         self._write(changed)
         self.records[record.label] = changed

@@ -6,17 +6,33 @@ submitted twice.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import copy
+import random
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-from metajudge.errors import BatchPendingError, ConfigurationError, ProviderError
-from metajudge.providers.batch_folder import BatchFolder
+from metajudge.concurrency import heard
+from metajudge.errors import (
+    BadRequestError,
+    BatchPendingError,
+    ConfigurationError,
+    ContextTooLongError,
+    NotFoundError,
+    ProviderError,
+    RateLimitedError,
+)
+from metajudge.providers.batch_folder import BatchFolder, BatchRecord, BatchState
+from metajudge.providers.batch_services import BatchAnswer, BatchResults, BatchService, BatchStatus, Ending
+from metajudge.providers.client import Headers
+from metajudge.providers.http_errors import Asked, error_from_response
 from metajudge.providers.model import Endpoint
 
-if TYPE_CHECKING:
-    from metajudge.providers.batch_protocol import BatchAnswer
+_AROUND_BODY = 200
+"""Bytes of a line besides the body: custom id, method, URL."""
+_TOLD_EVERY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +68,13 @@ class BatchSettings:
             if not getattr(self, name) > 0:
                 raise ConfigurationError(f"{name} of batches must be positive, not {getattr(self, name)}")
 
+    def pauses(self) -> Iterator[float]:
+        """Seconds to wait after each attempt, growing; as many as there are attempts."""
+        wait = min(1.0, self.first_poll_s)
+        for _ in range(self.attempts):
+            yield wait
+            wait = min(2 * wait, self.longest_poll_s)
+
 
 @dataclass(slots=True)
 class Probe:
@@ -60,26 +83,6 @@ class Probe:
     done: bool = False
     running: asyncio.Event | None = None
     failed: ProviderError | None = None
-
-
-LaneKey = tuple[Endpoint, str, tuple[tuple[str, str], ...]]
-"""Endpoint, model and headers: requests that have these in common may share a batch."""
-
-
-class Lane(Protocol):
-    """Where requests of one model wait for their batch; see :mod:`metajudge.providers.batch_lane`."""
-
-    @property
-    def gathering(self) -> bool: ...
-
-    @property
-    def asked_for(self) -> bool: ...
-
-    def holds(self, key: str, fresh: bool) -> bool: ...
-
-    async def ask(self, key: str, fresh: bool, body: bytes) -> "BatchAnswer | None": ...
-
-    def release(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -96,7 +99,7 @@ class BatchQueue:
     folder: BatchFolder = field(init=False)
     released: str | None = field(init=False, default=None)
     _touched: set[str] = field(init=False, default_factory=set)
-    lanes: dict[LaneKey, Lane] = field(init=False, default_factory=dict)
+    lanes: "dict[tuple[Endpoint, str, Headers], BatchLane]" = field(init=False, default_factory=dict)
     _probes: dict[tuple[Endpoint, str], Probe] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _busy: set[str] = field(init=False, default_factory=set)
@@ -109,10 +112,11 @@ class BatchQueue:
         """The probe of a model, shared by all who ask it."""
         return self._probes.setdefault((endpoint, model), Probe(done=not self.settings.probe))
 
-    def lane(self, key: LaneKey, make: "Callable[[BatchQueue], Lane]") -> Lane:
-        """The lane of requests that may share a batch; ``make`` makes it on first use."""
+    def lane(self, service: BatchService, asked: Asked, headers: Headers) -> "BatchLane":
+        """Where requests wait that may share a batch: of one endpoint and model, with the same headers."""
+        key = (service.client.endpoint, asked.model, headers)
         if key not in self.lanes:
-            self.lanes[key] = make(self)
+            self.lanes[key] = BatchLane(self, service, asked, headers)
         return self.lanes[key]
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -142,9 +146,9 @@ class BatchQueue:
         self._deadline = asyncio.get_running_loop().call_later(wait, self._leave)
 
     def _leave(self) -> None:
-        if self._busy or any(lane.gathering for lane in self.lanes.values()):
+        if self._busy or any(lane.gathered for lane in self.lanes.values()):
             self.progressed()
-        elif any(lane.asked_for for lane in self.lanes.values()):
+        elif any(any(lane.waiting.values()) for lane in self.lanes.values()):
             self.release("the time to wait for batches is over")
 
     def release(self, reason: str) -> None:
@@ -181,3 +185,311 @@ class BatchQueue:
         """Forgets what was handed over, once that is stored, and lets go of the folder."""
         self.folder.settle()
         self.folder.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One request and who waits for it; an answer of None means: ask it live."""
+
+    key: str
+    fresh: bool
+    body: bytes
+    answer: "asyncio.Future[BatchAnswer | None]"
+
+
+class BatchLane:
+    """What goes to one model at one endpoint, with the same headers.
+
+    Args:
+        queue: of the run.
+        service: the endpoint's batch API.
+        asked: who is asked, for messages.
+        headers: of every request about its batches.
+
+    Attributes:
+        gathered: requests that wait to be submitted, by key and whether they are asked anew.
+        waiting: batches -> requests -> who waits for them.
+    """
+
+    def __init__(self, queue: BatchQueue, service: BatchService, asked: Asked, headers: Headers) -> None:
+        self._queue, self._folder, self._settings = queue, queue.folder, queue.settings
+        self._service, self._asked, self._headers = service, asked, headers
+        self.gathered: dict[tuple[str, bool], list[_Entry]] = {}
+        self._size = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.waiting: dict[str, dict[str, list[_Entry]]] = {}
+        self._answers: dict[str, dict[str, BatchAnswer]] = {}
+        self._left = asyncio.Event()
+        self._most = min(service.most, self._settings.max_requests or service.most)
+
+    async def ask(self, key: str, fresh: bool, body: bytes) -> BatchAnswer | None:
+        """The answer to a request, when its batch has it; None where it is to be asked live.
+
+        Raises:
+            BatchPendingError: the batch is left to its provider.
+            ProviderError: its batch could not be submitted, or was refused as a whole.
+            ConfigurationError: the endpoint has no batch API, or the folder cannot be written.
+        """
+        if self._queue.released is not None:
+            raise self._queue.pending()
+        entry = _Entry(key, fresh, body, asyncio.get_running_loop().create_future())
+        if (record := self._folder.find(key, fresh)) is None:
+            self._gather(entry)
+        else:
+            self._attach(record, entry)
+        return await entry.answer
+
+    def release(self) -> None:
+        """Tells everyone who waits that the answer is pending, and stops looking at batches."""
+        self._left.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        _fail(_all(self.gathered.values()), self._queue.pending())
+        for groups in self.waiting.values():
+            _fail(_all(groups.values()), self._queue.pending())
+        self.gathered.clear()
+        self.waiting.clear()
+
+    def _gather(self, entry: _Entry) -> None:
+        size, most = len(entry.body) + _AROUND_BODY, self._service.most_bytes
+        if size > most:
+            problem = f"a request of {size:,} bytes for {self._asked} is more than a whole batch may contain ({most:,})"
+            _fail([entry], ContextTooLongError(f"{problem}. Shorten the input", sent=False))
+            return
+        if self._size + size > most:
+            self._flush()
+        self.gathered.setdefault((entry.key, entry.fresh), []).append(entry)
+        self._size += size
+        if len(self.gathered) >= self._most:
+            self._flush()
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._settings.linger_s, self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        gathered, self.gathered, self._size = self.gathered, {}, 0
+        for fresh in (False, True):
+            groups = {key: entries for (key, asked_anew), entries in gathered.items() if asked_anew == fresh}
+            if 0 < len(groups) < self._settings.live_below:
+                for entry in _all(groups.values()):
+                    entry.answer.set_result(None)
+            elif groups:
+                self._queue.start(self._guarded(self._send(groups, fresh), groups))
+
+    async def _guarded(self, work: Coroutine[Any, Any, None], groups: dict[str, list[_Entry]]) -> None:
+        """Whatever ends the work, a defect included, no caller is left waiting."""
+        try:
+            await work
+        except Exception as error:
+            _fail(_all(groups.values()), error)
+
+    async def _send(self, groups: dict[str, list[_Entry]], fresh: bool) -> None:
+        """Submits a batch and collects it; one that is refused for want of room is submitted again later."""
+        for attempt in range(1, self._settings.attempts + 1):
+            record = self._folder.begin(str(self._service.client.endpoint), self._asked.model, tuple(groups), fresh)
+            self.waiting[record.label] = groups
+            self._queue.busy(record.label)
+            try:
+                record = await self._submit(record, groups)
+                refused = await self._collect(record)
+            finally:
+                self._queue.resting(record.label)
+            if refused is None:
+                return
+            self.waiting.pop(record.label, None)
+            self._folder.drop(record)
+            if not isinstance(refused, RateLimitedError) or not refused.retryable or attempt == self._settings.attempts:
+                raise refused
+            self._queue.say(f"{refused}; submitting it again in a while")
+            await heard(self._left, self._settings.longest_poll_s)
+
+    async def _submit(self, record: BatchRecord, groups: dict[str, list[_Entry]]) -> BatchRecord:
+        lines = [(record.custom_id(key), entries[0].body) for key, entries in groups.items()]
+        for attempt, pause in enumerate(self._settings.pauses(), 1):
+            try:
+                batch_id = await self._service.submit(record.label, lines, self._asked, self._headers)
+                break
+            except ProviderError as error:
+                if (found := await self._found_after(error, record)) is not None:
+                    batch_id = found
+                    break
+                if not error.retryable or attempt == self._settings.attempts or self._left.is_set():
+                    self.waiting.pop(record.label, None)
+                    self._folder.drop(record)
+                    if isinstance(error, NotFoundError):
+                        raise ConfigurationError(
+                            f"{error}. Has this server a batch API? Leave out --batch to ask it live"
+                        ) from None
+                    raise error from None
+                await asyncio.sleep(max(pause * random.uniform(0.5, 1.0), error.retry_after or 0.0))
+        record = self._folder.change(record, state=BatchState.SUBMITTED, batch_id=batch_id)
+        self._queue.say(
+            f"batch {batch_id}: {len(lines):,} requests to {self._asked.model} submitted; it may take a day. Ctrl-C "
+            "leaves it to the provider, and the same command collects it"
+        )
+        return record
+
+    async def _found_after(self, error: ProviderError, record: BatchRecord) -> str | None:
+        """The batch that exists although its submission seemed to fail.
+
+        Raises:
+            BatchPendingError: that is unknown for now; submitting again might pay twice.
+        """
+        if not error.sent or (error.status is not None and 400 <= error.status < 500):
+            return None
+        for pause in self._settings.pauses():
+            await asyncio.sleep(pause)
+            try:
+                return await self._find(record)
+            except ProviderError as other:
+                error = other
+        raise BatchPendingError(
+            f"it is unknown whether a batch of {len(record.keys):,} requests was submitted: {error}. Run the same "
+            "command again to check and resume"
+        )
+
+    async def _find(self, record: BatchRecord, foreign: Iterable[str] = ()) -> str | None:
+        known = frozenset(one.batch_id for one in self._folder.records.values() if one.batch_id) | set(foreign)
+        return await self._service.find(record.label, record.begun_at, len(record.keys), known, self._asked)
+
+    def _attach(self, record: BatchRecord, entry: _Entry) -> None:
+        """Waits for a batch of an earlier process, or of this one."""
+        if (answers := self._answers.get(record.label)) is not None:
+            self._hand_over(record, entry.key, [entry], answers)
+            return
+        begun = record.label in self.waiting
+        groups = self.waiting.setdefault(record.label, {})
+        groups.setdefault(entry.key, []).append(entry)
+        if not begun:
+            self._queue.busy(record.label)
+            self._queue.start(self._guarded(self._resume(record), groups))
+
+    async def _resume(self, record: BatchRecord) -> None:
+        """Goes on with a batch of an earlier process from wherever that left it."""
+        try:
+            if record.state is BatchState.FETCHED:
+                await asyncio.sleep(0)  # let all who belong to it attach
+                self._deliver(record, self._read(record, self._folder.results(record), Ending(record.unanswered)))
+                return
+            foreign: set[str] = set()
+            while True:
+                adopted = record.state is BatchState.BEGUN
+                if adopted:
+                    if (found := await self._find(record, foreign)) is None:
+                        self._start_anew(record)
+                        return
+                    self._queue.say(f"batch {found} was submitted by a run that died; it is collected, not sent again")
+                    record = self._folder.change(record, state=BatchState.SUBMITTED, batch_id=found)
+                if (refused := await self._collect(record, adopted=adopted)) is None:
+                    return
+                if not isinstance(refused, _ForeignBatchError):
+                    self._start_anew(record)
+                    return
+                foreign.add(record.batch_id or "")
+                record = self._folder.change(record, state=BatchState.BEGUN, batch_id=None)
+        finally:
+            self._queue.resting(record.label)
+
+    def _start_anew(self, record: BatchRecord) -> None:
+        """A batch that does not exist, or was refused as a whole: its requests go into another one."""
+        self._folder.drop(record)
+        for entry in _all(self.waiting.pop(record.label, {}).values()):
+            if not entry.answer.done():
+                self._gather(entry)
+
+    async def _collect(self, record: BatchRecord, *, adopted: bool = False) -> ProviderError | None:
+        """Waits for a batch and hands its answers over; returns why, where there are none to hand over."""
+        if (status := await self._ended(record)) is None:
+            return None
+        if status.refusal is not None:
+            return error_from_response(status.refusal[0], {}, status.refusal[1], self._asked)
+        self._queue.busy(record.label)
+        files, results = await self._fetch(record, status)
+        if adopted and results.unknown and results.missing == len(record.keys):
+            return _ForeignBatchError(f"batch {record.batch_id} belongs to another run")
+        record = self._folder.fetched(record, files, status.unanswered.value)
+        if oddities := results.oddities():
+            self._queue.say(f"batch {record.batch_id}: {oddities}; missing answers are asked for again")
+        self._deliver(record, results)
+        return None
+
+    async def _ended(self, record: BatchRecord) -> BatchStatus | None:
+        """Looks at a batch again and again until it has ended; None where the run is left before."""
+        wait, troubles, told_at, done = self._settings.first_poll_s, 0, time.monotonic(), -1
+        assert record.batch_id is not None
+        while not self._left.is_set():
+            try:
+                status = await self._service.look(record.batch_id, self._asked)
+                troubles = 0
+            except ProviderError as error:
+                troubles += 1
+                if not error.retryable or troubles > 4 * self._settings.attempts:
+                    self.waiting.pop(record.label, None)
+                    if isinstance(error, NotFoundError):  # deleted, or gone after a month
+                        self._folder.drop(record)
+                    raise
+                self._queue.say(f"batch {record.batch_id} cannot be checked: {error}; trying again")
+            else:
+                if status.ended:
+                    return status
+                self._queue.resting(record.label)
+                if status.done != done and time.monotonic() - told_at > _TOLD_EVERY_S:
+                    done, told_at = status.done, time.monotonic()
+                    self._queue.say(f"batch {record.batch_id}: {status.done:,} of {status.total:,} requests done")
+            await heard(self._left, wait * random.uniform(0.8, 1.0))
+            wait = min(1.5 * wait, self._settings.longest_poll_s)
+        return None
+
+    async def _fetch(self, record: BatchRecord, status: BatchStatus) -> tuple[list[bytes], BatchResults]:
+        """Fetches the results; again where a file is cut, as often as settings allow."""
+        last: ProviderError | None = None
+        for attempt, pause in enumerate(self._settings.pauses(), 1):
+            try:
+                files = [await self._service.fetch(source, self._asked) for source in status.sources]
+            except ProviderError as error:
+                last = error
+                if not error.retryable:
+                    raise
+            else:
+                results = self._read(record, files, status.unanswered)
+                if not results.cut or attempt == self._settings.attempts:
+                    return files, results
+            await asyncio.sleep(pause)
+        raise BatchPendingError(f"the results of batch {record.batch_id} cannot be fetched: {last}. Try again later")
+
+    def _read(self, record: BatchRecord, files: Sequence[bytes], unanswered: Ending) -> BatchResults:
+        return self._service.results(files, [record.custom_id(key) for key in record.keys], unanswered)
+
+    def _deliver(self, record: BatchRecord, results: BatchResults) -> None:
+        answers = self._answers[record.label] = {key: results.answers[record.custom_id(key)] for key in record.keys}
+        for key, entries in self.waiting.pop(record.label, {}).items():
+            self._hand_over(record, key, entries, answers)
+        self._queue.progressed()
+
+    def _hand_over(
+        self, record: BatchRecord, key: str, entries: Iterable[_Entry], answers: dict[str, BatchAnswer]
+    ) -> None:
+        for entry in entries:
+            if not entry.answer.done():
+                entry.answer.set_result(answers[key])
+        self._folder.delivered(record, key)
+        if self._folder.all_delivered(record):
+            self._answers.pop(record.label, None)
+
+
+class _ForeignBatchError(BadRequestError):
+    """A batch that was taken for ours by its size contains other requests."""
+
+
+def _all(groups: Iterable[Iterable[_Entry]]) -> list[_Entry]:
+    return [entry for group in groups for entry in group]
+
+
+def _fail(entries: Iterable[_Entry], error: BaseException) -> None:
+    for entry in entries:
+        if not entry.answer.done():
+            entry.answer.set_exception(copy.copy(error))

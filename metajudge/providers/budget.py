@@ -1,14 +1,27 @@
-"""A run's hard limit in dollars, calls or tokens: what is reserved before sending is settled after."""
+"""A hard limit in dollars, calls or tokens, of a run or a day: what is reserved before sending is settled after.
+
+A budget of the day is shared by a service and its replicas. Its rule is
+:class:`~metajudge.providers.limit_book.BudgetBook`; the book is a row of the store (:mod:`metajudge.store.limits`).
+"""
 
 import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from metajudge.errors import BatchPendingError, BudgetExceeded, ConfigurationError, ProviderError
-from metajudge.providers.budget_book import TOLERANCE
-from metajudge.providers.model import Model, ModelRequest
-from metajudge.providers.prices import Price
-from metajudge.providers.usage_estimate import UsageEstimate
-from metajudge.providers.wrapper import ModelWrapper
+from metajudge.errors import (
+    BatchPendingError,
+    BudgetExceeded,
+    ConfigurationError,
+    DayBudgetExceeded,
+    MetajudgeError,
+    ProviderError,
+)
+from metajudge.providers.limit_book import LEASE_S, POLL_S, TOLERANCE, BudgetState
+from metajudge.providers.limits import Tickets
+from metajudge.providers.model import ModelRequest, ModelWrapper
+from metajudge.providers.prices import Price, UsageEstimate, tokens_of
 from metajudge.types import Reply
 
 
@@ -60,13 +73,24 @@ class Budget:
         Raises:
             BudgetExceeded: with what is spent, what the call may take, and the limit.
         """
+        async with self._turn:  # first come, first served: only the first in line asks again and again
+            pause = POLL_S[0]
+            while not await self._set_aside(amount):
+                await self._wait(pause)
+                pause = min(2 * pause, POLL_S[1])
+
+    async def _set_aside(self, amount: Amount) -> bool:
+        """Sets an amount aside where it fits now; raises where it cannot fit any more."""
         self.check(amount, self.spent)
-        async with self._turn:  # first come, first served
-            while not self.fits(self.spent + self._reserved + amount):
-                self.check(amount, self.spent)
-                self._news.clear()
-                await self._news.wait()
+        fits = self.fits(self.spent + self._reserved + amount)
+        if fits:
             self._reserved += amount
+        return fits
+
+    async def _wait(self, _seconds: float) -> None:
+        """Waits for what others settle: so many seconds, or until it is heard of."""
+        self._news.clear()
+        await self._news.wait()
 
     def settle(self, reserved: Amount, spent: Amount) -> None:
         """Replaces a reservation by what the call really took."""
@@ -103,37 +127,147 @@ class Budget:
         raise BudgetExceeded(f"the budget is reached: {reason}. Raise it to continue; completed work is kept")
 
 
+class BudgetKeeper(Protocol):
+    """Where the book is kept; every method is one atomic change of it."""
+
+    async def reserve_usd(self, ticket: str, usd: float, limit: float) -> BudgetState: ...
+
+    async def settle_usd(self, ticket: str, usd: float) -> None: ...
+
+    async def renew_usd(self, tickets: Collection[str]) -> None: ...
+
+    async def spent_usd(self) -> BudgetState: ...
+
+
+class DailyBudget(Budget):
+    """Dollars that may be spent a day, in UTC. Use it in one event loop.
+
+    A call is let through when its highest cost fits beside what is spent and what calls in flight, of any process, have
+    set aside; where it would fit but for these, it waits for them. What a process that died had set aside is given back
+    after :data:`~metajudge.providers.limit_book.LEASE_S`; if its calls in flight were answered and billed, that is not
+    counted.
+
+    Args:
+        usd: dollars a day.
+        sleep: waits a number of seconds.
+
+    Attributes:
+        keeper: set before the first call.
+
+    Raises:
+        ConfigurationError: a limit that is not positive.
+    """
+
+    def __init__(self, usd: float, *, sleep: Callable[[float], Any] = asyncio.sleep) -> None:
+        super().__init__(usd=usd)
+        self.limit = usd
+        self.keeper: BudgetKeeper | None = None
+        self._sleep = sleep
+        self._held: defaultdict[Amount, list[str]] = defaultdict(list)
+        self._tickets = Tickets(lambda held: self._open.renew_usd(held))
+        self._settling: set[asyncio.Task[None]] = set()
+
+    async def _set_aside(self, amount: Amount) -> bool:
+        keeper, ticket = self._open, self._tickets.new()
+        try:
+            state = await keeper.reserve_usd(ticket, amount.usd, self.limit)
+        except BaseException:
+            self._settle(ticket, 0.0)
+            raise
+        if state.granted:
+            self._held[amount].append(ticket)
+            return True
+        self._tickets.drop(ticket)
+        if state.spent + amount.usd > self.limit:
+            raise DayBudgetExceeded(
+                f"the service's budget of the day is reached: ${state.spent:.4f} of ${self.limit:g} is spent and the "
+                f"next call may cost ${amount.usd:.4f}. It begins anew at 00:00 UTC; completed work is kept",
+                ends_in_s=state.ends_in_s,
+            )
+        return False
+
+    async def _wait(self, seconds: float) -> None:
+        await self._sleep(seconds)
+
+    def settle(self, reserved: Amount, spent: Amount) -> None:
+        """Replaces a reservation by what the call took; told to the keeper until it has heard it."""
+        self.spent += spent
+        tickets = self._held[reserved]
+        self._settle(tickets.pop(), spent.usd)  # calls with equal reservations are alike
+        if not tickets:
+            del self._held[reserved]
+
+    async def state(self) -> BudgetState:
+        """How the budget of all processes stands."""
+        return await self._open.spent_usd()
+
+    async def flush(self, within_s: float) -> None:
+        """Waits until the keeper has heard what calls took."""
+        if self._settling:
+            await asyncio.wait(tuple(self._settling), timeout=within_s)
+        for task in (*self._settling, self._tickets.renewing):
+            if task is not None:
+                task.cancel()
+
+    @property
+    def _open(self) -> BudgetKeeper:
+        if self.keeper is None:
+            raise ConfigurationError("the budget has no keeper yet")
+        return self.keeper
+
+    def _settle(self, ticket: str, usd: float) -> None:
+        task = asyncio.get_running_loop().create_task(self._told(ticket, usd))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+
+    async def _told(self, ticket: str, usd: float) -> None:
+        pause = POLL_S[1]
+        while True:
+            try:
+                await self._open.settle_usd(ticket, usd)
+            except MetajudgeError:  # told twice it counts twice, which is the safe side
+                await self._sleep(pause)
+                pause = min(2 * pause, LEASE_S)
+            else:
+                self._tickets.drop(ticket)
+                return
+
+
+@dataclass(eq=False)
 class BudgetedModel(ModelWrapper):
     """Sends a call only when the budget has room for it.
 
-    Args:
+    Attributes:
         price: needed for a budget in dollars.
 
     Raises:
         ConfigurationError: a budget in dollars and no known price.
     """
 
-    def __init__(self, inner: Model, budget: Budget, price: Price | None, estimate: UsageEstimate) -> None:
-        super().__init__(inner)
-        if budget.usd is not None and price is None:
+    budget: Budget
+    price: Price | None
+    estimate: UsageEstimate
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget.usd is not None and self.price is None:
             raise ConfigurationError(
-                f"the price of {inner.name} at {inner.endpoint.base_url} is unknown, so a budget in dollars cannot "
+                f"the price of {self.name} at {self.endpoint.base_url} is unknown, so a budget in dollars cannot "
                 "be kept: give the agent a price (dollars per million input and output tokens) or limit calls or tokens"
             )
-        self._budget = budget
-        self._price = price
-        self._estimate = estimate
 
     async def complete(self, request: ModelRequest) -> Reply:
-        usage = self._estimate.of(request)
-        usd = self._price.cost(usage) if self._price is not None else 0.0
-        reserved = Amount(usd, 1, usage.input_tokens + usage.output_tokens)
-        await self._budget.reserve(reserved)
+        usage = self.estimate.of(request)
+        usd = self.price.cost(usage) if self.price is not None else 0.0
+        reserved = Amount(usd, 1, tokens_of(usage))
+        await self.budget.reserve(reserved)
         # A call that is cancelled or cut in flight may have been answered and billed: it is settled as reserved.
         spent = reserved
         try:
-            reply = await self._inner.complete(request)
-            spent = self._spent(request, reply, reserved)
+            reply = await self.inner.complete(request)
+            if reply.usage is not None:  # else the estimate is the best there is
+                self.estimate.learn(request, reply.usage)
+                spent = Amount(reply.cost_usd or 0.0, 1, tokens_of(reply.usage))
             return reply
         except BatchPendingError:  # reserved again by the run that collects it
             spent = Amount()
@@ -142,16 +276,9 @@ class BudgetedModel(ModelWrapper):
             if not error.sent:
                 spent = Amount()
             elif error.usage is not None:
-                spent = Amount(error.cost_usd or 0.0, 1, error.usage.input_tokens + error.usage.output_tokens)
+                spent = Amount(error.cost_usd or 0.0, 1, tokens_of(error.usage))
             elif error.status is not None and error.status >= 300:  # rejected: nothing was generated
                 spent = Amount(calls=1)
             raise
         finally:
-            self._budget.settle(reserved, spent)
-
-    def _spent(self, request: ModelRequest, reply: Reply, reserved: Amount) -> Amount:
-        if reply.usage is None:  # nothing reported: the estimate is the best there is
-            return reserved
-        self._estimate.learn(request, reply.usage)
-        tokens = reply.usage.input_tokens + reply.usage.output_tokens
-        return Amount(reply.cost_usd or 0.0, 1, tokens)
+            self.budget.settle(reserved, spent)

@@ -1,24 +1,25 @@
 """One long-lived connection pool for an endpoint and key, reduced to one operation: post bytes, get bytes."""
 
 import asyncio
-import contextlib
 import importlib
 import io
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from metajudge.concurrency import modules_kept
-from metajudge.errors import BadReplyError, ProviderError
+from metajudge.errors import BadReplyError, ConfigurationError, ProviderError
 from metajudge.providers.http_errors import Asked, error_from_exception, error_from_response
 from metajudge.providers.model import Endpoint, Parameters
 
 if TYPE_CHECKING:
     import httpx2
+    from aiohttp import ClientResponse, ClientSession
     from yarl import URL
 
 T = TypeVar("T")
@@ -65,10 +66,9 @@ def heads(
         built.append(request)
         return httpx2.Response(200, json={})
 
-    of_protocol = _anthropic if endpoint.protocol == "anthropic" else _openai
     with httpx2.Client(transport=httpx2.MockTransport(unsent)) as http:
         address = endpoint.base_url.partition("?")[0]
-        sdk = of_protocol(address, key or NO_KEY, http)
+        sdk = _sdk(endpoint.protocol, address, key or NO_KEY, http)
         # An absolute URL: otherwise the SDKs put one together by rules of their own.
         sdk.post(address, content=b"{}", cast_to=httpx2.Response, options={"headers": dict(own)})
     raw = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in built[0].headers.raw}
@@ -78,57 +78,29 @@ def heads(
     return {name: value for name, value in raw.items() if name not in ("host", "content-length")}
 
 
-def _openai(base_url: str, key: str, http: "httpx2.Client") -> Any:
-    import openai
+def _sdk(protocol: str, base_url: str, key: str, http: "httpx2.Client") -> Any:
+    """The official client that speaks a protocol."""
+    host = urlsplit(base_url).hostname
+    options: dict[str, Any] = {"base_url": base_url, "http_client": http, "max_retries": 0, "timeout": None}
+    if protocol == "openai":
+        import openai
 
-    official = urlsplit(base_url).hostname == "api.openai.com"
-    left_out: Any = dict.fromkeys(_TELEMETRY if official else (*_TELEMETRY, *_OPENAI_ACCOUNT), openai.omit)
-    return openai.OpenAI(
-        api_key=key, base_url=base_url, http_client=http, max_retries=0, timeout=None, default_headers=left_out
-    )
-
-
-def _anthropic(base_url: str, key: str, http: "httpx2.Client") -> Any:
+        left_out = _TELEMETRY if host == "api.openai.com" else (*_TELEMETRY, *_OPENAI_ACCOUNT)
+        return openai.OpenAI(api_key=key, default_headers=dict.fromkeys(left_out, openai.omit), **options)  # type: ignore[arg-type]
     import anthropic
 
     headers: dict[str, Any] = dict.fromkeys(_TELEMETRY, anthropic.omit)
-    if urlsplit(base_url).hostname != "api.anthropic.com":
+    options |= {"open_telemetry": False, "default_headers": headers}
+    if protocol == "bedrock":
+        return anthropic.AnthropicBedrock(api_key=key, aws_region="", **options)
+    if protocol == "vertex":
+        return anthropic.AnthropicVertex(access_token=key, region="any", project_id="", **options)
+    if host != "api.anthropic.com":
         headers["x-api-key"] = key  # the SDK sends a bearer token; compatible servers may know this header only
-    return anthropic.Anthropic(
-        api_key=key,
-        base_url=base_url,
-        http_client=http,
-        max_retries=0,
-        timeout=None,
-        open_telemetry=False,
-        default_headers=headers,
-    )
+    return anthropic.Anthropic(api_key=key, **options)
 
 
-class Answer(Protocol):
-    """An HTTP answer whose body may still be arriving; aiohttp's ``ClientResponse`` is one."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    @property
-    def content(self) -> Any: ...
-
-    async def read(self) -> bytes: ...
-
-
-class HttpClient(Protocol):
-    """Sends requests; aiohttp's ``ClientSession`` is one."""
-
-    def request(self, method: str, url: Any, /, **options: Any) -> AbstractAsyncContextManager[Answer]: ...
-
-    async def close(self) -> None: ...
-
-
-HttpClientFactory = Callable[[Endpoint], HttpClient]
+HttpClientFactory = Callable[[Endpoint], "ClientSession"]
 """Makes the HTTP client for an endpoint in place of our own: the seam for tests and proxies."""
 
 
@@ -136,10 +108,11 @@ Post = Callable[[str, bytes, Asked, Parameters], Awaitable[bytes]]
 """Carries a provider's requests, at once or in a batch: see :meth:`EndpointClient.post`."""
 
 
+@dataclass(eq=False, slots=True)
 class EndpointClient:
     """Requests to one endpoint with one key; connections are opened on first use.
 
-    The official SDK builds the headers (:mod:`metajudge.providers.client`); retries, time-outs and errors are ours.
+    The official SDK builds the headers (:func:`heads`); retries, time-outs and errors are ours.
     Redirects are not followed: a second request would go uncounted, and the key would travel along.
 
     Args:
@@ -148,29 +121,21 @@ class EndpointClient:
         http_client: replaces the HTTP client of our own.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        key: str | None,
-        key_variable: str,
-        *,
-        pool_size: int,
-        http_client: HttpClientFactory | None = None,
-        key_header: str | None = None,
-    ) -> None:
-        self.endpoint = endpoint
-        self._base, _, self._query = endpoint.base_url.partition("?")
-        self._key_header = key_header
-        self._key = key or ""
-        self._key_variable = key_variable
-        self._pool_size = pool_size
-        self._http_client = http_client
-        self._http: HttpClient | None = None
-        self._prepared: dict[tuple[Headers, float], tuple[dict[str, str], dict[str, Any]]] = {}
+    endpoint: Endpoint
+    key: str | None = field(repr=False)
+    key_variable: str
+    _: KW_ONLY
+    pool_size: int
+    http_client: HttpClientFactory | None = None
+    key_header: str | None = None
+    _http: "ClientSession | None" = field(init=False, default=None)
+    _prepared: dict[tuple[Headers, float], tuple[dict[str, str], dict[str, Any]]] = field(
+        init=False, default_factory=dict
+    )
 
     def asked(self, model: str) -> Asked:
         """Who is asked, for error messages."""
-        return Asked(model, self.endpoint.base_url, self._key_variable, self._key)
+        return Asked(model, self.endpoint.base_url, self.key_variable, self.key or "")
 
     async def post(self, path: str, body: bytes, asked: Asked, parameters: Parameters) -> bytes:
         """Sends one request and returns the body of a successful answer.
@@ -182,7 +147,7 @@ class EndpointClient:
             ProviderError: typed, for every answer that is no success and for broken connections.
         """
 
-        async def read(answer: Answer) -> bytes:
+        async def read(answer: "ClientResponse") -> bytes:
             content = await answer.read()
             if content[:1] != b"{" and not content.lstrip().startswith(b"{"):
                 what = answer.headers.get("content-type", "no content type")
@@ -193,7 +158,7 @@ class EndpointClient:
                 )
             return content
 
-        return await self.post_streamed(path, body, asked, parameters, read)
+        return await self.send("POST", path, body, asked, parameters.timeout_s, parameters.headers, read)
 
     async def exchange(
         self,
@@ -220,33 +185,27 @@ class EndpointClient:
         if file is not None:
             kind, body = _form(*file)
         method = "GET" if body is None else "POST"
-        return await self._exchanged(method, path, body, asked, timeout_s, headers, lambda answer: answer.read(), kind)
-
-    async def post_streamed(
-        self, path: str, body: bytes, asked: Asked, parameters: Parameters, read: Callable[[Answer], Awaitable[T]]
-    ) -> T:
-        """Sends one request and has a successful answer read while it arrives.
-
-        Raises:
-            ProviderError: as for :meth:`post`, and what ``read`` raises.
-        """
-        return await self._exchanged("POST", path, body, asked, parameters.timeout_s, parameters.headers, read)
+        return await self.send(method, path, body, asked, timeout_s, headers, lambda answer: answer.read(), kind)
 
     async def aclose(self) -> None:
         """Closes the connections; the client may not be used afterwards."""
         if self._http is not None:
             await self._http.close()
 
-    def open(self) -> HttpClient:
-        """Imports the SDK and aiohttp and makes the client, unless that was done before; nothing is sent."""
+    def open(self) -> "ClientSession":
+        """Imports the SDK and aiohttp and makes the client, unless that was done before; nothing is sent.
+
+        Raises:
+            ConfigurationError: the environment names a proxy that cannot be asked.
+        """
         if self._http is None:
             with modules_kept():  # up to a second: before calls are in flight
-                importlib.import_module("anthropic" if self.endpoint.protocol == "anthropic" else "openai")
-            make = self._http_client or (lambda endpoint: _session(endpoint.base_url, self._pool_size))
+                importlib.import_module("openai" if self.endpoint.protocol == "openai" else "anthropic")
+            make = self.http_client or (lambda endpoint: _session(endpoint.base_url, self.pool_size))
             self._http = make(self.endpoint)
         return self._http
 
-    async def _exchanged(
+    async def send(
         self,
         method: str,
         path: str,
@@ -254,24 +213,38 @@ class EndpointClient:
         asked: Asked,
         timeout_s: float,
         own: Headers,
-        read: Callable[[Answer], Awaitable[T]],
+        read: Callable[["ClientResponse"], Awaitable[T]],
         kind: str = _JSON,
     ) -> T:
-        """A successful answer as it is read."""
-        async with _typed_errors(asked, timeout_s), self._sent(method, path, body, timeout_s, own, kind) as answer:
-            if not 200 <= answer.status < 300:
-                raise error_from_response(answer.status, answer.headers, await answer.read(), asked)
-            return await read(answer)
+        """Sends a request and has a successful answer read, all within a time.
+
+        Raises:
+            ProviderError: typed, for every answer that is no success and for broken connections, and what ``read``
+                raises.
+        """
+        try:
+            async with asyncio.timeout(timeout_s), self._sent(method, path, body, timeout_s, own, kind) as answer:
+                if not 200 <= answer.status < 300:
+                    raise error_from_response(answer.status, answer.headers, await answer.read(), asked)
+                return await read(answer)
+        except ProviderError:
+            raise
+        except Exception as error:
+            typed = error_from_exception(error, asked, timeout_s)
+            if typed is None:
+                raise
+            raise typed from error
 
     def _sent(
-        self, method: str, path: str, body: bytes | None, timeout_s: float, own: Headers, kind: str = _JSON
-    ) -> AbstractAsyncContextManager[Answer]:
+        self, method: str, path: str, body: bytes | None, timeout_s: float, own: Headers, kind: str
+    ) -> "AbstractAsyncContextManager[ClientResponse]":
         """The answer to one request, once its status and headers are there."""
         from yarl import URL
 
         http = self._http or self.open()
-        base = self._base.removesuffix("/v1") if path.startswith("..") else self._base
-        url = URL(base + path.removeprefix("..") + (f"?{self._query}" if self._query else ""))
+        base, _, query = self.endpoint.base_url.partition("?")
+        base = base.removesuffix("/v1") if path.startswith("..") else base
+        url = URL(base + path.removeprefix("..") + (f"?{query}" if query else ""), encoded="%" in path)
         common, options = self._prepared.get((own, timeout_s)) or self._prepare(url, own, timeout_s)
         headers = common.copy()
         if body is None:
@@ -288,31 +261,11 @@ class EndpointClient:
         """Headers and options of requests that differ in nothing but path and body."""
         import aiohttp
 
-        headers = {"host": url.host_port_subcomponent or "", **heads(self.endpoint, self._key, own, self._key_header)}
+        headers = {"host": url.host_port_subcomponent or "", **heads(self.endpoint, self.key, own, self.key_header)}
         # The answer's time-out is asyncio's, over the whole exchange; this one is for the connection alone.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=min(_CONNECT_TIMEOUT_S, timeout_s / 2))
-        options = {"timeout": timeout, "allow_redirects": False, "proxy": _proxy(self.endpoint.base_url)}
-        prepared = self._prepared[own, timeout_s] = headers, options
+        prepared = self._prepared[own, timeout_s] = headers, {"timeout": timeout, "allow_redirects": False}
         return prepared
-
-
-@contextlib.asynccontextmanager
-async def _typed_errors(asked: Asked, timeout_s: float) -> AsyncIterator[None]:
-    """Bounds an exchange in time, and makes errors of ours out of the transport's.
-
-    Raises:
-        ProviderError: typed, for broken connections and answers that do not come.
-    """
-    try:
-        async with asyncio.timeout(timeout_s):
-            yield
-    except ProviderError:
-        raise
-    except Exception as error:
-        typed = error_from_exception(error, asked, timeout_s)
-        if typed is None:
-            raise
-        raise typed from error
 
 
 def _form(name: str, content: bytes) -> tuple[str, bytes]:
@@ -328,25 +281,36 @@ def _form(name: str, content: bytes) -> tuple[str, bytes]:
     return f"multipart/form-data; boundary={boundary}", b"".join(parts)
 
 
-def _session(base_url: str, pool_size: int) -> HttpClient:
+def _session(base_url: str, pool_size: int) -> "ClientSession":
     import aiohttp
 
     # Without TLS there is nothing to verify, and redirects to TLS are not followed.
     verified: Any = _tls() if urlsplit(base_url).scheme == "https" else False
     connector = aiohttp.TCPConnector(limit=pool_size, keepalive_timeout=_KEEPALIVE_S, ssl=verified)
     cookies = aiohttp.CookieJar(unsafe=True, quote_cookie=False)  # of hosts without a name, too
-    return cast("HttpClient", aiohttp.ClientSession(connector=connector, cookie_jar=cookies))
+    return aiohttp.ClientSession(connector=connector, cookie_jar=cookies, proxy=_proxy(base_url))
 
 
 def _proxy(base_url: str) -> str | None:
-    """The proxy for an address by the environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``."""
+    """The proxy for an address by the environment's ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY``.
+
+    Raises:
+        ConfigurationError: it is a SOCKS proxy.
+    """
     from urllib.request import getproxies, proxy_bypass
 
     address, proxies = urlsplit(base_url), getproxies()
     found = proxies.get(address.scheme) or proxies.get("all")
     if not found or proxy_bypass(address.netloc.rpartition("@")[2]):
         return None
-    return found if "://" in found else f"http://{found}"
+    scheme, _, rest = found.rpartition("://")
+    if scheme.lower().startswith("socks"):
+        host = rest.rpartition("@")[2]
+        raise ConfigurationError(
+            f"the environment names the SOCKS proxy {scheme}://{host} for {address.hostname}, and SOCKS is not "
+            f"supported: set {address.scheme.upper()}_PROXY to an HTTP proxy, or add the host to NO_PROXY"
+        )
+    return found if scheme else f"http://{found}"
 
 
 @cache
@@ -355,41 +319,3 @@ def _tls() -> ssl.SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()
-
-
-class ClientPool:
-    """The clients of one run, one per endpoint and key.
-
-    Open them together before the first call: importing an SDK takes up to a second, which would stall calls in
-    flight. A run that finds everything in its cache needs none.
-    """
-
-    def __init__(self, pool_size: int, http_client: HttpClientFactory | None = None) -> None:
-        self._pool_size = pool_size
-        self._http_client = http_client
-        self._clients: dict[tuple[Endpoint, str | None], EndpointClient] = {}
-
-    def client(
-        self, endpoint: Endpoint, key: str | None, key_variable: str, key_header: str | None = None
-    ) -> EndpointClient:
-        """The client for an endpoint and key, made but not opened."""
-        if (endpoint, key) not in self._clients:
-            self._clients[endpoint, key] = EndpointClient(
-                endpoint,
-                key,
-                key_variable,
-                pool_size=self._pool_size,
-                http_client=self._http_client,
-                key_header=key_header,
-            )
-        return self._clients[endpoint, key]
-
-    def open(self) -> None:
-        """Opens every client."""
-        for client in self._clients.values():
-            client.open()
-
-    async def aclose(self) -> None:
-        """Closes every client."""
-        for client in self._clients.values():
-            await client.aclose()

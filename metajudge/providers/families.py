@@ -16,9 +16,11 @@ What is not recognised is not warned of: an unknown model's maker cannot be read
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from typing import Literal
 
 FamilyPolicy = Literal["warn", "forbid", "ignore"]
@@ -27,30 +29,10 @@ leave the judgment unasked, as failed with the reason, while the rest of the run
 
 Role = Literal["judge", "candidate"]
 
-FAMILIES: Mapping[str, str] = {
-    "openai": r"openai|gpt|chatgpt|o\d|(?:text-)?davinci|codex",
-    "anthropic": r"anthropic|claude",
-    "google": r"google|gemini|gemma|palm|bard",
-    "meta": r"meta-llama|llama|codellama",
-    "mistral": r"mistral(?:ai)?|mixtral|ministral|codestral|pixtral|magistral|devstral",
-    "alibaba": r"alibaba|qwen|qwq|qvq",
-    "deepseek": r"deepseek",
-    "inception": r"inception|mercury",
-    "minimax": r"minimax(?:ai)?|abab",
-    "zhipu": r"zhipu(?:ai)?|z-ai|zai-org|thudm|glm|chatglm",
-    "microsoft": r"microsoft|phi|wizardlm",
-    "cohere": r"cohere|command|c4ai|aya",
-    "xai": r"xai|x-ai|grok",
-    "amazon": r"amazon|nova",
-    "moonshot": r"moonshot(?:ai)?|kimi",
-    "01-ai": r"01-ai|yi",
-    "tii": r"tiiuae|falcon",
-    "nvidia": r"nvidia|nemotron",
-    "ai2": r"allenai|olmo|tulu",
-    "ibm": r"ibm|granite",
-    "ai21": r"ai21|jamba",
-}
-"""Family -> the names its models are known by; digits may follow a name directly (``qwen2.5``, ``phi4``)."""
+FAMILIES: Mapping[str, str] = tomllib.loads(
+    (resources.files("metajudge.providers") / "families.toml").read_text("utf-8")
+)["families"]
+"""Family -> the names its models are known by, of ``families.toml``."""
 
 _KNOWN = {
     family: re.compile(rf"(?<![a-z0-9])(?:{names})(?:v?\d[\d.]*[a-z]?)?(?![a-z0-9])")
@@ -93,16 +75,16 @@ def kinships(agents: Iterable[tuple[str, str]], judge: str, candidates: Iterable
     Returns:
         At most one entry for each agent and role, in order.
     """
-    of_judge = family_of(judge)
-    of_candidates = {family_of(model) for model in candidates}
-    found = []
-    for name, model in agents:
-        family = family_of(model)
-        if family == of_judge:
-            found.append(Kinship(name, family, "judge"))
-        if family in of_candidates:
-            found.append(Kinship(name, family, "candidate"))
-    return found
+    related: dict[Role, set[str]] = {
+        "judge": {family_of(judge)},
+        "candidate": {family_of(model) for model in candidates},
+    }
+    return [
+        Kinship(name, family_of(model), role)
+        for name, model in agents
+        for role, families in related.items()
+        if family_of(model) in families
+    ]
 
 
 @lru_cache(maxsize=4096)

@@ -162,12 +162,12 @@ def _texts(data: Any, depth: int = 0) -> Iterator[str]:
 
 
 _IN_WORDS: Final = re.compile(
-    r"(?:retry|try again|wait|available|reset)\w*\W{1,3}(?:again |after |in |for |delay\W{1,4}){0,2}"
-    r"((?:\d+(?:\.\d+)?\s?(?:ms|milliseconds?|hours?|h|minutes?|mins?|m|seconds?|secs?|s)\s?)+)(?![a-z])",
+    r"(?:retry|try again|wait|available|reset)\w{0,20}\W{1,3}(?:again |after |in |for |delay\W{1,4}){0,2}"
+    r"((?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|hours?|h|minutes?|mins?|m|seconds?|secs?|s)\s?)+)(?![a-z])",
     re.IGNORECASE,
 )
 _DELAY: Final = re.compile(r"^(\d+(?:\.\d+)?)s$")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s?(ms|milli|h|m|s)", re.IGNORECASE)
+_PART: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(ms|milli|h|m|s)", re.IGNORECASE)
 _UNITS: Final = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _RESETS: Final = (
     *("x-ratelimit-reset-requests", "x-ratelimit-reset-tokens", "x-ratelimit-reset", "ratelimit-reset"),

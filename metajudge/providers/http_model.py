@@ -1,122 +1,62 @@
-"""A model asked over HTTP: what OpenAI's chat completions and Anthropic's messages have in common."""
+"""A model asked over HTTP: what it is sent, what it answers in one piece or as a stream, and whether it read it all."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from metajudge.errors import BadReplyError, BadRequestError, ContextTooLongError, NotFoundError, ServerError
+from metajudge.errors import (
+    BadReplyError,
+    BadRequestError,
+    ConnectionFailedError,
+    ContextTooLongError,
+    NotFoundError,
+    PromptCutError,
+    ServerError,
+)
 from metajudge.providers.client import EndpointClient, Post
-from metajudge.providers.http_errors import Asked
-from metajudge.providers.model import Endpoint, ModelRequest, OutputSchema
-from metajudge.providers.negotiation import SYSTEM, Dialect, Negotiation, OutputMode, schema_instruction
-from metajudge.providers.notices import Notices
-from metajudge.providers.read_whole import ReadWhole
-from metajudge.types import FinishReason, Reply, Usage, json_bytes
+from metajudge.providers.http_errors import Asked, error_from_response
+from metajudge.providers.model import Endpoint, ModelRequest
+from metajudge.providers.negotiation import Negotiation, RenegotiatedError
+from metajudge.providers.protocols import ChatProtocol, status_of
+from metajudge.types import Reply, Usage, json_bytes
 
-_FINISH: dict[str, FinishReason] = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "completed", "complete"), "stop"),
-    **dict.fromkeys(("done", "finished", "stop_token", "normal", "finish"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "token_limit", "model_length"), "length"),
-    **dict.fromkeys(("max_tokens_reached", "model_context_window_exceeded", "context_length"), "length"),
-    **dict.fromkeys(
-        ("content_filter", "refusal", "safety", "sensitive", "recitation", "prohibited_content"), "refusal"
-    ),
-    **dict.fromkeys(("blocklist", "spii", "guardrail_intervened", "content_filtered", "blocked"), "refusal"),
-}
-"""Why an answer ended, by the words of servers; every other word ends no answer."""
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
+_MOST_PER_TOKEN: Final = 10
+"""Characters of text that no tokenizer puts into one token on average; blanks and repeated marks apart."""
+_SPARE: Final = 2_000
+_ALIKE: Final = 3
+"""Prompts of different lengths with one and the same round count of tokens, from which on it is a limit."""
+_ROUND: Final = 256
 
 
-def finish_of(reason: object) -> FinishReason:
-    """Why an answer ended, in our words; ``other`` where it is no word for a complete, cut or refused answer."""
-    return _FINISH.get(str(reason).lower(), "other")
-
-
-def ended(reply: Reply, reason: object, asked: Asked, said: str = "") -> Reply:
-    """A reply that ended; what ends in an error, or without a word, is none.
-
-    Args:
-        said: the server's own words about it.
-
-    Raises:
-        BadReplyError: it ended for another reason than being complete, cut or refused.
-    """
-    if reply.finish != "other":
-        return reply
-    how = "without saying why" if reason is None else f"with {str(reason)!r}"
-    detail = f": {asked.excerpt(said)}" if said else ""
-    raise BadReplyError(
-        f"the answer of {asked} ended {how}, so it is not complete{detail}", status=200, usage=reply.usage
-    )
-
-
-def tokens(value: object) -> int | None:
-    """A count of tokens as reported, whole numbers in other forms included."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value < 0:
-        return None
-    return int(value)
-
-
-class ReadReply(Protocol):
-    """Reads the body of a successful answer.
-
-    Args:
-        allow_empty: take an empty message as an answer.
-        structured: an object was asked for: take one that stands in the field of the model's thoughts.
-
-    Raises:
-        BadReplyError: no JSON, or a message without text that was neither cut nor refused.
-        ProviderError: an error that a gateway wrapped into a success.
-    """
-
-    def __call__(
-        self, content: bytes, asked: Asked, *, allow_empty: bool = False, structured: bool = False
-    ) -> Reply: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ChatProtocol:
-    """How a model is asked and answers.
+@dataclass(eq=False)
+class HttpModel:
+    """A model behind a protocol.
 
     Attributes:
-        modes: how structured output is asked for, best first.
-        body: the JSON body of a request to a model.
-        stream_options: what a body has besides to be answered as a stream.
-        dropped: what the protocol has no word for in a request, each with the reason.
+        post: carries its requests in place of the client.
+        streams: for free text: it is asked to answer as a stream, so that the time to the first token is known, and an
+            empty answer is one. A server that refuses to stream is asked for the whole answer from then on.
     """
 
-    path: str
-    modes: tuple[OutputMode, ...]
-    body: Callable[[str, ModelRequest, Dialect], dict[str, Any]]
-    stream_options: dict[str, Any]
-    dropped: Callable[[ModelRequest], Iterable[tuple[str, str]]]
-    read_reply: ReadReply
+    name: str
+    client: EndpointClient
+    negotiation: Negotiation
+    protocol: ChatProtocol
+    post: Post | None = None
+    _: KW_ONLY
+    streams: bool = False
+    endpoint: Endpoint = field(init=False)
 
-    def negotiation(self, model: str, endpoint: Endpoint, max_tokens_name: str, notices: Notices) -> Negotiation:
-        """A fresh negotiation with a model that speaks this protocol."""
-        versioned = endpoint.base_url.endswith("/v1")
-        return Negotiation(model, Dialect(max_tokens_name=max_tokens_name), self.modes, notices, versioned=versioned)
-
-
-class HttpModel:
-    """A model behind a protocol; ``post`` carries its requests in place of the client."""
-
-    def __init__(
-        self,
-        name: str,
-        client: EndpointClient,
-        negotiation: Negotiation,
-        protocol: ChatProtocol,
-        post: Post | None = None,
-    ) -> None:
-        self.name = name
-        self.endpoint = client.endpoint
-        self._client = client
-        self._post = post or client.post
-        self._negotiation = negotiation
-        self._protocol = protocol
-        self._asked = client.asked(name)
+    def __post_init__(self) -> None:
+        self.endpoint, self._asked = self.client.endpoint, self.client.asked(self.name)
+        self._streams = self.streams and bool(self.protocol.stream_options)
         self._checked: object = None
         self._read_whole = ReadWhole()
 
@@ -126,7 +66,7 @@ class HttpModel:
         Raises:
             ProviderError: typed; a :class:`RenegotiatedError` where the next attempt will be plainer.
         """
-        negotiation, protocol = self._negotiation, self._protocol
+        negotiation, protocol = self.negotiation, self.protocol
         if self._checked is not request.parameters:
             self._checked = request.parameters
             for name, reason in protocol.dropped(request):
@@ -134,9 +74,20 @@ class HttpModel:
         structured = request.schema is not None
         dialect = negotiation.begin()
         body = protocol.body(self.name, request, dialect) | request.parameters.extra
+        stream = dialect.stream or self._streams
+        path = (".." if dialect.bare else "") + protocol.path(self.name, stream=stream)
         try:
-            reply = await self._answered(body, request, dialect)
+            if stream:
+                reply = await self._streamed(path, body, request)
+            else:
+                content = await (self.post or self.client.post)(path, json_bytes(body), self._asked, request.parameters)
+                reply = protocol.read_reply(content, self._asked, allow_empty=self.streams, structured=structured)
         except (BadRequestError, NotFoundError, ServerError, ContextTooLongError) as error:
+            refused = isinstance(error, BadRequestError) and "stream" in (error.words or str(error)).lower()
+            if refused and self._streams and not dialect.stream:
+                self._streams = False
+                message = f"{error} (asking again for the whole answer at once)"
+                raise RenegotiatedError(message, status=error.status) from None
             raise (negotiation.rejected(dialect, body, error) or error) from None
         negotiation.accepted(dialect, structured=structured)
         negotiation.answered_by(reply.model)
@@ -144,72 +95,90 @@ class HttpModel:
             self._read_whole.check(request, reply.usage, self._asked)
         return reply
 
-    async def _answered(self, body: dict[str, Any], request: ModelRequest, dialect: Dialect) -> Reply:
-        protocol, structured = self._protocol, request.schema is not None
-        if dialect.stream:
-            from metajudge.providers.streaming import streamed  # few servers answer by streams alone
+    async def _streamed(self, path: str, body: dict[str, Any], request: ModelRequest) -> Reply:
+        """Sends a request and reads its answer as it arrives; one in one piece has no time to the first token."""
+        protocol, asked, structured, started = self.protocol, self._asked, request.schema is not None, time.monotonic()
 
-            return await streamed(self._client, protocol, body, self._asked, request, structured=structured)
-        path = f"..{protocol.path}" if dialect.bare else protocol.path
-        content = await self._post(path, json_bytes(body), self._asked, request.parameters)
-        return protocol.read_reply(content, self._asked, structured=structured)
+        async def read(response: "ClientResponse") -> Reply:
+            whole: dict[str, Any] = {}
+            first_token_s = None
+            if "event-stream" in response.headers.get("content-type", ""):
+                async for event in _events(response, asked):
+                    if protocol.gather(whole, event) and first_token_s is None:
+                        first_token_s = time.monotonic() - started
+                if (said := protocol.said(whole)) is None or said.reason is None:
+                    message = f"{asked}: the stream ended before the answer was complete"
+                    raise ConnectionFailedError(message, status=200)
+            content = orjson.dumps(whole) if whole else await response.read()
+            reply = protocol.read_reply(content, asked, allow_empty=not structured, structured=structured)
+            return replace(reply, first_token_s=first_token_s)
 
-
-def instructed(request: ModelRequest, enforced: bool) -> str:
-    """A request's system prompt; with the schema where the server does not enforce it."""
-    if request.schema is None or enforced:
-        return request.system
-    return "\n\n".join(filter(None, (request.system, schema_instruction(request.schema))))
-
-
-def opening(request: ModelRequest, dialect: Dialect) -> tuple[str, list[dict[str, Any]]]:
-    """The system prompt and the messages; where a server takes no system prompt, it opens the first message."""
-    system = instructed(request, dialect.mode is OutputMode.JSON_SCHEMA)
-    messages = [{"role": m.role, "content": m.text} for m in request.messages]
-    if system and SYSTEM in dialect.dropped:
-        messages[0]["content"] = f"{system}\n\n{messages[0]['content']}"
-        system = ""
-    return system, messages
+        sent, p = json_bytes(body | protocol.stream_options), request.parameters
+        return await self.client.send("POST", path, sent, asked, p.timeout_s, p.headers, read)
 
 
-def schema_for(schema: OutputSchema, dialect: Dialect) -> Any:
-    """The schema as a server takes it."""
-    return _with_string_enums(schema.schema) if dialect.string_enums else schema.schema
-
-
-def _with_string_enums(schema: Any) -> Any:
-    if isinstance(schema, Mapping):
-        if "enum" in schema and not all(isinstance(one, str) for one in schema["enum"]):
-            return {**schema, "type": "string", "enum": [f"{one:g}" for one in schema["enum"]]}
-        return {name: _with_string_enums(part) for name, part in schema.items()}
-    return [_with_string_enums(part) for part in schema] if isinstance(schema, list) else schema
-
-
-def room(limit: int | None, dialect: Dialect) -> int | None:
-    """The limit of output tokens, within what the server allows."""
-    return limit if limit is None or dialect.limit is None else min(limit, dialect.limit)
-
-
-def answer_data(content: bytes, asked: Asked) -> Any:
-    """An answer as data.
+async def _events(response: "ClientResponse", asked: Asked) -> AsyncIterator[dict[str, Any]]:
+    """The JSON objects of a stream of server-sent events.
 
     Raises:
-        BadReplyError: it is no JSON.
+        BadReplyError: broken JSON.
+        ProviderError: the error that an event is.
     """
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        message = f"{asked} answered with broken JSON ({error}): {asked.excerpt(content)}"
-        raise BadReplyError(message, status=200) from None
+    async for line in _lines(response):
+        if not line.startswith(b"data:"):
+            continue
+        data = line[5:].strip()
+        if data == b"[DONE]":
+            return
+        try:
+            event = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise BadReplyError(f"{asked} streamed broken JSON ({error}): {asked.excerpt(data)}", status=200) from None
+        if isinstance(event, dict):
+            choices = event.get("choices")
+            choice = choices[0] if isinstance(choices, list) and choices else None
+            for one in (event, choice):
+                if isinstance(one, dict) and one.get("error"):
+                    raise error_from_response(status_of(one["error"], 500), {}, orjson.dumps(one), asked)
+            yield event
 
 
-def useless(how: str, content: bytes, asked: Asked, usage: Usage | None, *, again: bool = True) -> BadReplyError:
-    """The error for an unusable answer that may have been billed; ``again``: another try may give another one."""
-    error = BadReplyError(f"{asked} answered {how}: {asked.excerpt(content)}", status=200, usage=usage)
-    error.retryable = again
-    return error
+async def _lines(response: "ClientResponse") -> AsyncIterator[bytes]:
+    """The lines of a body as it arrives, of any length."""
+    rest = b""
+    async for part in response.content.iter_any():
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            yield line
+    yield rest
 
 
-def text_or(value: object, other: str) -> str:
-    """A text as reported, or a default if missing."""
-    return value if isinstance(value, str) else other
+class ReadWhole:
+    """Whether a server read whole prompts: some cut them at their context without a word, and answer the rest."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[int, set[int]] = {}
+
+    def check(self, request: ModelRequest, usage: Usage, asked: Asked) -> None:
+        """Compares the tokens that were read with the text that was sent.
+
+        Raises:
+            PromptCutError: they are far too few, or the same round number for prompts of different lengths.
+        """
+        texts, read = [request.system, *(one.text for one in request.messages)], usage.input_tokens
+        sent, most = sum(map(len, texts)), _MOST_PER_TOKEN * usage.input_tokens + _SPARE
+        if read <= 0:
+            return
+        # Runs of blanks and of one mark count once.
+        cut = sent > most and sum(len(re.sub(r"(\W)\1+", r"\1", " ".join(one.split()))) for one in texts) > most
+        if read % _ROUND == 0 and not cut:
+            lengths = self._lengths.setdefault(read, set())
+            lengths.add(sent // 100)
+            cut = len(lengths) >= _ALIKE and max(lengths) > 1.1 * min(lengths)
+        if cut:
+            raise PromptCutError(
+                f"{asked} read {read:,} tokens of a prompt of {sent:,} characters: the server cut it at its context. "
+                "Give it a larger one (Ollama: num_ctx, vLLM: --max-model-len), or use another model",
+                status=200,
+                usage=usage,
+            )

@@ -1,11 +1,18 @@
-"""The arithmetic of limits: token buckets, and the calls in flight of several processes. Pure; time is given."""
+"""The arithmetic of what processes share: token buckets, calls in flight, a budget a day. Pure; time is given."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
 
 LEASE_S: Final = 10.0
 """Seconds after which the call of a process that was not heard of is taken for ended."""
+POLL_S: Final = (0.01, 0.25)
+"""The first and the longest pause between two questions for a free place or for room."""
+DAY_S: Final = 86_400
+TOLERANCE: Final = 1e-12
+"""Float noise of sums of dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class LimitBook:
             0 where the call may start; else the seconds until its rates allow it, or None where another call has to
             end first.
         """
-        self.tickets = {name: one for name, one in self.tickets.items() if one[1] > now}
+        self.tickets = _unexpired(self.tickets, now)
         if ticket in self.tickets:
             return 0.0
         here = sum(endpoint == ask.endpoint for endpoint, _ in self.tickets.values())
@@ -129,4 +136,87 @@ class LimitBook:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "LimitBook":
         """The book that :meth:`to_json` gave."""
-        return cls({name: (one[0], one[1]) for name, one in data["tickets"].items()}, data["paid"])
+        return cls({name: tuple(one) for name, one in data["tickets"].items()}, data["paid"])
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """How a budget stands.
+
+    Attributes:
+        spent: dollars since the day began, in UTC.
+        held: dollars set aside for calls in flight.
+        ends_in_s: seconds until the next day begins.
+        granted: whether what was asked for is set aside now.
+    """
+
+    spent: float
+    held: float
+    ends_in_s: float
+    granted: bool = False
+
+
+@dataclass(slots=True)
+class BudgetBook:
+    """What all processes have spent since the day began (UTC), and what they have set aside for calls in flight.
+
+    What is set aside has a ticket that expires unless its process renews it: a process that died gives back what its
+    calls in flight might have cost. The true cost of a call counts whenever it is told, also after its ticket expired.
+
+    Attributes:
+        day: days since 1970-01-01.
+        spent: dollars since then.
+        held: ticket -> dollars, and the second at which it expires.
+    """
+
+    day: int = 0
+    spent: float = 0.0
+    held: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def reserve(self, ticket: str, usd: float, limit: float, now: float, lease_s: float = LEASE_S) -> BudgetState:
+        """Sets dollars aside if they fit beside what is spent and what others have set aside.
+
+        Args:
+            ticket: names the call; asked again with the ticket of a call that is let through, nothing changes.
+            limit: dollars a day.
+            now: seconds since the epoch.
+            lease_s: how long the ticket is good without a renewal.
+        """
+        state = self.state(now)
+        granted = ticket in self.held
+        if not granted and state.spent + state.held + usd <= limit + TOLERANCE:
+            self.held[ticket] = (usd, now + lease_s)
+            granted = True
+        return BudgetState(state.spent, state.held, state.ends_in_s, granted)
+
+    def settle(self, ticket: str, usd: float, now: float) -> None:
+        """Replaces what was set aside for a call by what it cost."""
+        self.state(now)
+        self.held.pop(ticket, None)
+        self.spent += usd
+
+    def renew(self, tickets: Iterable[str], now: float, lease_s: float = LEASE_S) -> None:
+        """Keeps what calls in flight have set aside from expiring."""
+        self.held |= {name: (self.held[name][0], now + lease_s) for name in tickets if name in self.held}
+
+    def state(self, now: float) -> BudgetState:
+        """How it stands; a new day begins, and what has expired is given back."""
+        day = int(now // DAY_S)
+        if day != self.day:
+            self.day, self.spent = day, 0.0
+        self.held = _unexpired(self.held, now)
+        held = sum(usd for usd, _ in self.held.values())
+        return BudgetState(self.spent, held, (day + 1) * DAY_S - now)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, see :meth:`from_json`."""
+        return {"day": self.day, "spent": self.spent, "held": self.held}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "BudgetBook":
+        """The book that :meth:`to_json` gave."""
+        return cls(data["day"], data["spent"], {name: tuple(one) for name, one in data["held"].items()})
+
+
+def _unexpired(tickets: dict[str, tuple[T, float]], now: float) -> dict[str, tuple[T, float]]:
+    return {name: one for name, one in tickets.items() if one[1] > now}

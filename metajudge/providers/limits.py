@@ -1,17 +1,32 @@
-"""Bounds on what runs at once and on what starts in a minute, for all agents of a run together."""
+"""Bounds on what runs at once and on what starts in a minute, for all agents of a run, or of several processes.
+
+Every call asks one keeper before it starts and tells it when it has ended. The keeper's rule is
+:class:`~metajudge.providers.limit_book.LimitBook`; where several processes keep limits together, the book is a row of
+the store (:mod:`metajudge.store.limits`).
+"""
 
 import asyncio
+import math
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+import uuid
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from metajudge.errors import ConfigurationError, ModelTimeoutError, OverloadedError, ProviderError, RateLimitedError
-from metajudge.providers.limit_book import Ask, Bucket
-from metajudge.providers.model import Endpoint, Model, ModelRequest, is_local
-from metajudge.providers.shared_limits import LimitKeeper, SharedPlaces
-from metajudge.providers.usage_estimate import UsageEstimate
-from metajudge.providers.wrapper import ModelWrapper
+from metajudge.concurrency import heard
+from metajudge.errors import (
+    ConfigurationError,
+    MetajudgeError,
+    ModelTimeoutError,
+    OverloadedError,
+    ProviderError,
+    RateLimitedError,
+)
+from metajudge.providers.limit_book import LEASE_S, POLL_S, Ask, LimitBook
+from metajudge.providers.model import Endpoint, Model, ModelRequest, ModelWrapper, is_local
+from metajudge.providers.prices import UsageEstimate, tokens_of
 from metajudge.types import Reply
 
 _WINDOW = 20
@@ -143,56 +158,118 @@ class LimitSettings:
                 raise ConfigurationError(f"{name} must be a positive number, not {value}")
 
 
-class Rate:
-    """A :class:`~metajudge.providers.limit_book.Bucket` with a queue: first come, first served, without polling.
+class LimitKeeper(Protocol):
+    """Lets calls start; every method is one atomic change of a :class:`~metajudge.providers.limit_book.LimitBook`."""
+
+    async def enter(self, ticket: str, ask: Ask) -> float | None: ...
+
+    async def leave(self, ticket: str, ask: Ask, units: float) -> None: ...
+
+    async def renew(self, tickets: Collection[str]) -> None: ...
+
+
+class _OwnBook:
+    """The keeper of a process that shares its limits with no other: what it holds does not expire."""
+
+    def __init__(self) -> None:
+        self._book = LimitBook()
+
+    async def enter(self, ticket: str, ask: Ask) -> float | None:
+        return self._book.enter(ticket, ask, time.monotonic(), math.inf)
+
+    async def leave(self, ticket: str, ask: Ask, units: float) -> None:
+        self._book.leave(ticket, ask, units)
+
+    async def renew(self, tickets: Collection[str]) -> None: ...
+
+
+@dataclass(slots=True)
+class Turn:
+    """A call that was let in, and the tokens it took beyond those expected (negative: fewer)."""
+
+    units: float = 0.0
+
+
+class Tickets:
+    """What a process holds at a keeper: renewed, while it holds anything, until it is given back.
 
     Args:
-        per_minute: units a minute.
-        clock: monotonic seconds.
-        sleep: waits a number of seconds.
+        renew: tells the keeper that tickets are held still; None where they do not expire.
     """
 
-    def __init__(
-        self,
-        per_minute: float,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._bucket = Bucket(per_minute)
-        self._clock = clock
-        self._sleep = sleep
-        self._turn = asyncio.Lock()
+    def __init__(self, renew: Callable[[Collection[str]], Awaitable[None]] | None) -> None:
+        self._renew = renew
+        self._held: set[str] = set()
+        self.renewing: asyncio.Task[None] | None = None
 
-    async def take(self, units: float) -> None:
-        """Waits until this many units may start. A call larger than the burst waits for a full bucket only."""
-        async with self._turn:
-            while (wait := self._bucket.wait(self._clock())) > 0:
-                await self._sleep(wait)
-            self._bucket = self._bucket.take(units, self._clock())
+    def new(self) -> str:
+        """A ticket, before it is asked for: a cancelled question may have been granted."""
+        self._held.add(ticket := uuid.uuid4().hex)
+        if self.renewing is None and self._renew is not None:
+            self.renewing = asyncio.create_task(self._renewed(self._renew))
+        return ticket
 
-    def correct(self, units: float) -> None:
-        """Charges (or, where negative, gives back) what an estimate got wrong."""
-        self._bucket = self._bucket.correct(units)
+    def drop(self, ticket: str) -> None:
+        """Has a ticket renewed no longer."""
+        self._held.discard(ticket)
+
+    async def _renewed(self, renew: Callable[[Collection[str]], Awaitable[None]]) -> None:
+        while self._held:
+            await asyncio.sleep(LEASE_S / 3)
+            with suppress(MetajudgeError):
+                await renew(tuple(self._held))
+        self.renewing = None
 
 
+class Places:
+    """One process's calls at a keeper. Use it in one event loop.
+
+    Waiting is first come, first served within the process: only the first in line at an endpoint asks, again when a
+    call of this process has ended, and a few times a second for others' calls.
+
+    Args:
+        keeper: shared with other processes; None for this one alone.
+    """
+
+    def __init__(self, keeper: LimitKeeper | None = None) -> None:
+        self._keeper: LimitKeeper = keeper or _OwnBook()
+        self._tickets = Tickets(None if keeper is None else keeper.renew)
+        self._ended = asyncio.Event()
+        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @asynccontextmanager
+    async def turn(self, ask: Ask) -> AsyncIterator[Turn]:
+        """Waits until a call may start, and holds its place until it has ended.
+
+        Raises:
+            MetajudgeError: the keeper cannot be asked; nothing is sent then.
+        """
+        ticket, turn = self._tickets.new(), Turn()
+        try:
+            async with self._first[ask.endpoint]:
+                pause = POLL_S[0]
+                while (wait := await self._keeper.enter(ticket, ask)) != 0:
+                    if wait is None:
+                        await heard(self._ended, pause)
+                    else:
+                        await asyncio.sleep(max(wait, POLL_S[0]))
+                    self._ended.clear()
+                    pause = min(2 * pause, POLL_S[1])
+            yield turn
+        finally:
+            self._tickets.drop(ticket)
+            with suppress(MetajudgeError):  # unreachable: the ticket expires
+                left = self._keeper.leave(ticket, ask, turn.units)
+                await (left if isinstance(self._keeper, _OwnBook) else asyncio.shield(left))
+            self._ended.set()
+
+
+@dataclass(frozen=True, slots=True)
 class _EndpointLimits:
-    """What is bounded at one endpoint; with ``places`` all but the endpoint's own pace is kept by them."""
+    """What is bounded at one endpoint: its own pace, and what a call of it asks the keeper for."""
 
-    def __init__(self, endpoint: Endpoint, settings: LimitSettings, together: int, places: SharedPlaces | None) -> None:
-        per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        first = None if settings.given or settings.per_endpoint or not is_local(endpoint.base_url) else FIRST_LOCAL
-        self.slots = AdaptiveSlots(settings.per_endpoint or settings.concurrency, first)
-        self.requests = None if per_minute[0] is None else Rate(per_minute[0])
-        self.tokens = None if per_minute[1] is None else Rate(per_minute[1])
-        self.places = places
-        self.ask = Ask(
-            endpoint=str(endpoint),
-            in_flight=together,
-            here=settings.per_endpoint,
-            requests_per_minute=per_minute[0],
-            tokens_per_minute=per_minute[1],
-        )
+    slots: AdaptiveSlots
+    ask: Ask
 
 
 class Limits:
@@ -211,82 +288,57 @@ class Limits:
         keeper: LimitKeeper | None = None,
     ) -> None:
         self.settings = settings or LimitSettings()
-        self.slots = asyncio.Semaphore(self.settings.concurrency)
+        self.places = Places(keeper)
         self._own = endpoints or {}
-        self._places = None if keeper is None else SharedPlaces(keeper)
         self._endpoints: dict[Endpoint, _EndpointLimits] = {}
 
     def at(self, endpoint: Endpoint) -> _EndpointLimits:
         """The limits of one endpoint, shared by all its callers."""
-        found = self._endpoints.get(endpoint)
-        if found is None:
-            own = self._own.get(endpoint, self.settings)
-            found = self._endpoints[endpoint] = _EndpointLimits(endpoint, own, self.settings.concurrency, self._places)
-        return found
+        if endpoint not in self._endpoints:
+            own, local = self._own.get(endpoint, self.settings), is_local(endpoint.base_url)
+            first = FIRST_LOCAL if local and not own.given and not own.per_endpoint else None
+            ask = Ask(
+                endpoint=str(endpoint),
+                in_flight=self.settings.concurrency,
+                here=own.per_endpoint,
+                requests_per_minute=own.requests_per_minute,
+                tokens_per_minute=own.tokens_per_minute,
+            )
+            slots = AdaptiveSlots(own.per_endpoint or own.concurrency, first)
+            self._endpoints[endpoint] = _EndpointLimits(slots, ask)
+        return self._endpoints[endpoint]
 
 
 class LimitedModel(ModelWrapper):
     """Waits for its turn.
 
-    The endpoint's slot is taken first, then its rates, then a slot of the run: who waits for one endpoint's
-    minute keeps no other endpoint from being asked. Waiting is first come, first served. While an endpoint
-    keeps answering that it is asked too much, it is asked less at once, by each process as it learns it.
+    The endpoint's slot is taken first, then all else at once: who waits for one endpoint's minute keeps no other
+    endpoint from being asked. Waiting is first come, first served. While an endpoint keeps answering that it is asked
+    too much, it is asked less at once, by each process as it learns it.
     """
 
     def __init__(self, inner: Model, limits: Limits, estimate: UsageEstimate) -> None:
         super().__init__(inner)
-        self._run_slots = limits.slots
-        self._here = limits.at(inner.endpoint)
+        self._places, self._here = limits.places, limits.at(inner.endpoint)
         self._estimate = estimate
 
     async def complete(self, request: ModelRequest) -> Reply:
-        here = self._here
-        mark, begun = await here.slots.acquire(), time.monotonic()
+        slots, ask = self._here.slots, self._here.ask
+        mark, begun = await slots.acquire(), time.monotonic()
         ended: BaseException | None = asyncio.CancelledError()
         latency_s: float | None = None
+        counted = ask.tokens_per_minute is not None
+        expected = tokens_of(self._estimate.of(request)) if counted else 0
         try:
-            if here.places is not None:
-                reply = await self._together(request, here.places, here.ask)
-            else:
-                reply = await self._alone(request)
+            async with self._places.turn(replace(ask, tokens=expected)) as turn:
+                reply = await self.inner.complete(request)
+                if counted and reply.usage is not None:
+                    self._estimate.learn(request, reply.usage)
+                    turn.units = tokens_of(reply.usage) - expected
             ended, latency_s = None, reply.latency_s or time.monotonic() - begun
             return reply
         except ProviderError as error:
             ended = error
             raise
         finally:
-            here.slots.release(mark, ended, latency_s, request.parameters.timeout_s)
-
-    async def _alone(self, request: ModelRequest) -> Reply:
-        requests, tokens = self._here.requests, self._here.tokens
-        if requests is not None:
-            await requests.take(1)
-        expected = 0
-        if tokens is not None:
-            expected = self._expected(request)
-            await tokens.take(expected)
-        async with self._run_slots:
-            reply = await self._inner.complete(request)
-        if tokens is not None:
-            tokens.correct(self._beyond(expected, request, reply))
-        return reply
-
-    async def _together(self, request: ModelRequest, places: SharedPlaces, ask: Ask) -> Reply:
-        counted = ask.tokens_per_minute is not None
-        expected = self._expected(request) if counted else 0
-        async with places.turn(replace(ask, tokens=expected)) as turn:
-            reply = await self._inner.complete(request)
-            if counted:
-                turn.units = self._beyond(expected, request, reply)
-        return reply
-
-    def _expected(self, request: ModelRequest) -> int:
-        estimate = self._estimate.of(request)
-        return estimate.input_tokens + estimate.output_tokens
-
-    def _beyond(self, expected: int, request: ModelRequest, reply: Reply) -> int:
-        """Tokens that a call took beyond those expected; 0 where the provider reports none."""
-        if reply.usage is None:
-            return 0
-        self._estimate.learn(request, reply.usage)
-        return reply.usage.input_tokens + reply.usage.output_tokens - expected
+            slots.release(mark, ended, latency_s, request.parameters.timeout_s)

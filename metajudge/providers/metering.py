@@ -1,17 +1,22 @@
-"""Counts, prices and records every HTTP request that leaves."""
+"""Counts, prices and records every HTTP request that leaves, and makes a span of it where OpenTelemetry is in use.
+
+Names of a span are those of the semantic conventions for generative AI; never a text. A span is part of whatever trace
+is at work, such as the service's trace of a vet.
+"""
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from metajudge.errors import FailureKind, ProviderError
-from metajudge.providers.model import CallLedger, Model, ModelRequest
+from metajudge.providers.model import CallAttempt, CallLedger, ModelRequest, ModelWrapper
 from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price
-from metajudge.providers.wrapper import CallAttempt, ModelWrapper
 from metajudge.types import CallRecord, Reply, Usage
 
 
@@ -51,54 +56,40 @@ class Meter:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+@dataclass(eq=False)
 class MeteredModel(ModelWrapper):
     """Records a model's calls: wraps the provider directly, so that an attempt is one HTTP request.
 
-    Args:
-        meters: counters to add to, for instance those of the run and those of the agent.
-        ledger: where each attempt is recorded, None for nowhere.
+    Attributes:
+        meter: counter to add to.
         find_price: finds the price before the first request is sent; None is for an unknown one.
         prepare: called before the first request is sent and timed, to open connections.
+        ledger: where each attempt is recorded, None for nowhere.
         batched: whether a request that is given up here is still under way in a batch, and no failure.
         trusts_stated: whether a cost that the provider states goes before the price list.
     """
 
-    def __init__(
-        self,
-        inner: Model,
-        *,
-        meters: tuple[Meter, ...],
-        find_price: Callable[[], Price | None] = lambda: None,
-        prepare: Callable[[], None] = lambda: None,
-        ledger: CallLedger | None = None,
-        run_id: str | None = None,
-        notices: Notices | None = None,
-        batched: bool = False,
-        trusts_stated: bool = False,
-    ) -> None:
-        super().__init__(inner)
-        self._meters = meters
-        self._find_price = find_price
-        self._prepare = prepare
-        self._price: Price | None = None
-        self._ready = False
-        self._ledger = ledger
-        self._run_id = run_id
-        self._notices = notices or Notices()
-        self._batched = batched
-        self._trusts_stated = trusts_stated
-        self._where = str(inner.endpoint)
+    _: KW_ONLY
+    meter: Meter
+    find_price: Callable[[], Price | None] = lambda: None
+    prepare: Callable[[], None] = lambda: None
+    ledger: CallLedger | None = None
+    run_id: str | None = None
+    notices: Notices = field(default_factory=Notices)
+    batched: bool = False
+    trusts_stated: bool = False
+    _price: Price | None = field(init=False, default=None)
+    _ready: bool = field(init=False, default=False)
 
     async def complete(self, request: ModelRequest) -> Reply:
         if not self._ready:
-            self._prepare()
-            self._price, self._ready = self._find_price(), True
+            self.prepare()
+            self._price, self._ready = self.find_price(), True
         started_at, start = time.time(), time.monotonic()
-        for meter in self._meters:
-            if meter.first_sent_at is None:
-                meter.first_sent_at = start
+        if self.meter.first_sent_at is None:
+            self.meter.first_sent_at = start
         try:
-            reply = await self._inner.complete(request)
+            reply = await self.inner.complete(request)
         except ProviderError as error:
             if error.usage is not None:
                 error.cost_usd = self._cost(None, error.usage)
@@ -108,15 +99,14 @@ class MeteredModel(ModelWrapper):
             raise
         except asyncio.CancelledError:
             # The request may have left; counting one too many is the safe side.
-            if not self._batched:
+            if not self.batched:
                 self._failed(request, started_at, start, None)
             raise
         latency_s = time.monotonic() - start
         reply = replace(reply, latency_s=latency_s, cost_usd=self._cost(reply.cost_usd, reply.usage))
-        for meter in self._meters:
-            meter.sent += 1
-            meter.replies += 1
-            meter.add(reply.usage, reply.cost_usd)
+        self.meter.sent += 1
+        self.meter.replies += 1
+        self.meter.add(reply.usage, reply.cost_usd)
         self._record(
             request,
             status="ok",
@@ -129,20 +119,20 @@ class MeteredModel(ModelWrapper):
             cost_usd=reply.cost_usd,
             http_status=200,
         )
-        if self._ledger is not None:
-            await self._ledger.flush()  # a reply is in flight until a killed process could not lose it
+        if self.ledger is not None:
+            await self.ledger.flush()  # a reply is in flight until a killed process could not lose it
         return reply
 
     def _cost(self, stated: float | None, usage: Usage | None) -> float | None:
-        if stated is not None and (self._price is None or self._trusts_stated):
+        if stated is not None and (self._price is None or self.trusts_stated):
             return stated
         if usage is None:
-            self._notices.say(
+            self.notices.say(
                 f"{self.name} at {self.endpoint.base_url} reports no usage: its tokens and cost are unknown"
             )
             return None
         if self._price is None:
-            self._notices.say(
+            self.notices.say(
                 f"the price of {self.name} at {self.endpoint.base_url} is unknown: its cost is not counted; "
                 "give the agent a price to count it"
             )
@@ -155,11 +145,10 @@ class MeteredModel(ModelWrapper):
         sent = error is None or error.sent
         usage = None if error is None else error.usage
         cost_usd = None if error is None else error.cost_usd
-        for meter in self._meters:
-            meter.sent += sent
-            meter.failures[kind] += 1
-            if usage is not None or (sent and cost_usd is None):
-                meter.add(usage, cost_usd)
+        self.meter.sent += sent
+        self.meter.failures[kind] += 1
+        if usage is not None or (sent and cost_usd is None):
+            self.meter.add(usage, cost_usd)
         if sent:
             self._record(
                 request,
@@ -174,8 +163,63 @@ class MeteredModel(ModelWrapper):
             )
 
     def _record(self, request: ModelRequest, **found: Any) -> None:
-        if self._ledger is not None:
+        if self.ledger is not None:
             call = CallAttempt.of(self, request)
             found |= {"key": call.key, "draw": call.draw, "attempt": call.attempt}
-            found |= {"endpoint": self._where, "model": self.name, "run_id": self._run_id}
-            self._ledger.record_call(CallRecord(**found))
+            found |= {"endpoint": str(self.endpoint), "model": self.name, "run_id": self.run_id}
+            self.ledger.record_call(CallRecord(**found))
+
+
+def tracer() -> Any:
+    """OpenTelemetry's tracer; None where it was not imported in this process, so that no exporter is set up."""
+    trace = sys.modules.get("opentelemetry.trace")
+    return None if trace is None else trace.get_tracer("metajudge")
+
+
+class TracedModel(ModelWrapper):
+    """A model each of whose requests is a span; retries are requests of their own, cached replies are none."""
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        found = tracer()
+        trace = sys.modules.get("opentelemetry.trace")
+        # An SDK imports the package, too; without a provider of tracers spans would be made to go nowhere.
+        if found is None or trace is None or isinstance(found, (trace.ProxyTracer, trace.NoOpTracer)):
+            return await self.inner.complete(request)
+        with found.start_as_current_span(
+            f"chat {self.name}",
+            kind=trace.SpanKind.CLIENT,
+            attributes=self._asked(request),
+            record_exception=False,  # messages may quote what was judged
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                reply = await self.inner.complete(request)
+            except BaseException as error:
+                kind = error.kind.value if isinstance(error, ProviderError) else type(error).__name__
+                span.set_attribute("error.type", kind)
+                span.set_status(trace.StatusCode.ERROR)
+                raise
+            span.set_attributes(_answered(reply))
+            return reply
+
+    def _asked(self, request: ModelRequest) -> dict[str, Any]:
+        attributes = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": self.endpoint.protocol,
+            "gen_ai.request.model": self.name,
+            "server.address": urlsplit(self.endpoint.base_url).hostname,
+            "metajudge.attempt": CallAttempt.of(self, request).attempt,
+        }
+        return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _answered(reply: Reply) -> dict[str, Any]:
+    usage = reply.usage
+    attributes = {
+        "gen_ai.response.model": reply.model,
+        "gen_ai.response.finish_reasons": None if reply.finish is None else [str(reply.finish)],
+        "gen_ai.usage.input_tokens": None if usage is None else usage.input_tokens,
+        "gen_ai.usage.output_tokens": None if usage is None else usage.output_tokens,
+        "metajudge.cost_usd": reply.cost_usd,
+    }
+    return {name: value for name, value in attributes.items() if value is not None}

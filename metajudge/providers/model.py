@@ -1,11 +1,13 @@
-"""The one protocol every model, wrapper and test double speaks."""
+"""The one protocol every model, wrapper and test double speaks, and the base of every wrapper."""
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
+from metajudge.errors import ProviderError
 from metajudge.types import CallRecord, Reply, digest
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -154,3 +156,41 @@ class CallLedger(Protocol):
 def request_key(model: Model, request: ModelRequest) -> str:
     """Digest that identifies a call: endpoint, model, everything that determines the answer, and the draw."""
     return digest([str(model.endpoint), model.name, request.draw, request.content()])
+
+
+@dataclass(frozen=True, slots=True)
+class CallAttempt(ModelRequest):
+    """A request on its way through the wrappers: its key, computed once, and which attempt this is."""
+
+    key: str = ""
+    attempt: int = 1
+
+    @classmethod
+    def of(cls, model: Model, request: ModelRequest) -> Self:
+        """The request itself where it already carries a key, else a first attempt of it."""
+        if isinstance(request, cls):
+            return request
+        same = {one.name: getattr(request, one.name) for one in fields(ModelRequest)}
+        return cls(**same, key=request_key(model, request))
+
+
+def unsent(error: ProviderError, message: str) -> ProviderError:
+    """The error of a call that is not sent, because another one failed in a way that it would too."""
+    same = copy.copy(error)
+    same.args, same.sent, same.attempts = (message,), False, 0
+    return same
+
+
+@dataclass(eq=False)
+class ModelWrapper:
+    """A model that adds one concern to another model; subclasses override :meth:`complete`."""
+
+    inner: Model
+    name: str = field(init=False)
+    endpoint: Endpoint = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name, self.endpoint = self.inner.name, self.inner.endpoint
+
+    async def complete(self, request: ModelRequest) -> Reply:
+        return await self.inner.complete(request)

@@ -8,15 +8,13 @@ words; if it is rejected, too, the request itself is at fault.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from metajudge.errors import BadRequestError, ContextTooLongError, NotFoundError, ProviderError, ServerError
 from metajudge.providers.http_errors import says
-from metajudge.providers.model import OutputSchema
 from metajudge.providers.notices import Notices, not_sent
-from metajudge.types import json_bytes
 
 
 class OutputMode(StrEnum):
@@ -67,29 +65,27 @@ _INPUT: Final = re.compile(
 )
 
 
+@dataclass(eq=False, slots=True)
 class Negotiation:
     """What one model at one endpoint has been found to accept; shared by all who ask it.
 
-    Args:
-        dialect: what to try first.
+    Attributes:
+        dialect: what to try first, and what was found.
         modes: the output modes of this protocol, best first.
         versioned: whether the address ends with a version, which a server may not have.
     """
 
-    def __init__(
-        self, model: str, dialect: Dialect, modes: tuple[OutputMode, ...], notices: Notices, *, versioned: bool = False
-    ) -> None:
-        self.dialect = dialect
-        self._model = model
-        self._modes = modes
-        self._notices = notices
-        self._settled = False
-        self._renamed = False
-        self._versioned = versioned
-        self._full: Dialect | None = None
-        """What is tried to come back to, while the plainest form is in use."""
-        self._returning: list[Dialect] = []
-        self._trial: Dialect | None = None
+    model: str
+    dialect: Dialect
+    modes: tuple[OutputMode, ...]
+    notices: Notices
+    versioned: bool = field(default=False, kw_only=True)
+    _settled: bool = field(init=False, default=False)
+    _renamed: bool = field(init=False, default=False)
+    _full: Dialect | None = field(init=False, default=None)
+    """What is tried to come back to, while the plainest form is in use."""
+    _returning: list[Dialect] = field(init=False, default_factory=list)
+    _trial: Dialect | None = field(init=False, default=None)
 
     def begin(self) -> Dialect:
         """The dialect for the next call; one call at a time tries whether a feature left out can come back."""
@@ -106,8 +102,8 @@ class Negotiation:
         elif used == self._trial:
             self.dialect, self._trial = used, None
             # With one mode accepted the plainer ones need no trial.
-            better = [one for one in self._returning[1:] if one.mode is self._modes[-1]]
-            self._returning = better if used.mode is not self._modes[-1] else self._returning[1:]
+            better = [one for one in self._returning[1:] if one.mode is self.modes[-1]]
+            self._returning = better if used.mode is not self.modes[-1] else self._returning[1:]
             self._tell_returned()
         if structured:
             self._settled = True
@@ -139,17 +135,17 @@ class Negotiation:
             self.dialect, self._full = self._full, None
             return None
         plainest = self._plainest(used, body)
-        if self._settled or plainest == used or not _asks_of_form(error):
+        if self._settled or plainest == used or not isinstance(error, BadRequestError) or error.retryable:
             return None
         self._full = used
         return plainest
 
     def _by_words(self, used: Dialect, body: Mapping[str, Any], words: str, error: ProviderError) -> Dialect | None:
-        format_named = says("format", words) and not says("own_schema", words) and used.mode is not self._modes[-1]
+        format_named = says("format", words) and not says("own_schema", words) and used.mode is not self.modes[-1]
         no_path = isinstance(error, NotFoundError) and error.status in (None, 404, 405) and not format_named
-        if no_path and self._versioned and not self._settled:
+        if no_path and self.versioned and not self._settled:
             if used.bare:
-                self.dialect, self._versioned = replace(used, bare=False), False
+                self.dialect, self.versioned = replace(used, bare=False), False
                 return None
             return replace(used, bare=True)
         if isinstance(error, NotFoundError | ServerError) and not format_named:
@@ -169,11 +165,11 @@ class Negotiation:
         if says("string_enum", words) and not used.string_enums and used.mode is OutputMode.JSON_SCHEMA:
             return replace(used, string_enums=True)
         if says("system", words) and SYSTEM not in used.dropped and not format_named:
-            self._notices.say(f"{self._model}: the server takes no system prompt; it stands before the first message")
+            self.notices.say(f"{self.model}: the server takes no system prompt; it stands before the first message")
             return replace(used, dropped=used.dropped | {SYSTEM})
         if format_named:
-            mode = self._modes[self._modes.index(used.mode) + 1]
-            self._notices.say(f"{self._model}: the server does not support {used.mode} output; using {mode} instead")
+            mode = self.modes[self.modes.index(used.mode) + 1]
+            self.notices.say(f"{self.model}: the server does not support {used.mode} output; using {mode} instead")
             return replace(used, mode=mode)
         return None
 
@@ -188,26 +184,24 @@ class Negotiation:
             lower = min(limit - 1, int(context[1]) - int(given[1] or given[2]) - 32)
         if lower < _LEAST_ROOM:
             return None
-        self._notices.say(
-            f"{self._model}: the server's context is small: at most {lower:,} output tokens are asked for"
-        )
+        self.notices.say(f"{self.model}: the server's context is small: at most {lower:,} output tokens are asked for")
         return replace(used, limit=lower)
 
     def _plainest(self, used: Dialect, body: Mapping[str, Any]) -> Dialect:
         optional = {name for name in _DROPPABLE if name in body or name in body.get("output_config", ())}
-        return replace(used, mode=self._modes[-1], dropped=used.dropped | optional | {SYSTEM})
+        return replace(used, mode=self.modes[-1], dropped=used.dropped | optional | {SYSTEM})
 
     def _steps(self, full: Dialect, plain: Dialect) -> list[Dialect]:
         """What can come back, each alone: the system prompt, each setting, the output modes from the best one on."""
         left_out = sorted(plain.dropped - full.dropped, key=lambda name: name != SYSTEM)
         steps = [replace(plain, dropped=plain.dropped - {name}) for name in left_out]
-        modes = self._modes[self._modes.index(full.mode) : -1]
+        modes = self.modes[self.modes.index(full.mode) : -1]
         return steps + [replace(plain, mode=mode) for mode in modes]
 
     def _with(self, step: Dialect) -> Dialect:
         """The dialect in use with what a step brings back."""
         now = self.dialect
-        if step.mode is not self._modes[-1]:
+        if step.mode is not self.modes[-1]:
             return replace(now, mode=step.mode)
         return replace(now, dropped=now.dropped & step.dropped)
 
@@ -216,26 +210,15 @@ class Negotiation:
             return
         for name in sorted(self.dialect.dropped - {SYSTEM}):
             self.drop(name, "the server does not accept it")
-        if self.dialect.mode is self._modes[-1]:
-            self._notices.say(f"{self._model}: the server enforces no output format; the prompt asks for it")
+        if self.dialect.mode is self.modes[-1]:
+            self.notices.say(f"{self.model}: the server enforces no output format; the prompt asks for it")
 
     def answered_by(self, model: str) -> None:
         """Says, once, that another model than the one asked for answered; a dated or prefixed name is the same one."""
-        asked, answered = (name.lower().rpartition("/")[2].partition(":")[0] for name in (self._model, model))
+        asked, answered = (name.lower().rpartition("/")[2].partition(":")[0] for name in (self.model, model))
         if asked not in answered and answered not in asked:
-            self._notices.say(f"{self._model}: another model answered: {model}")
+            self.notices.say(f"{self.model}: another model answered: {model}")
 
     def drop(self, name: str, reason: str) -> None:
         """Says, once per model, that a parameter is not sent."""
-        self._notices.say(not_sent(self._model, name, reason))
-
-
-def _asks_of_form(error: ProviderError) -> bool:
-    """Whether an error may be about the form of a request."""
-    return isinstance(error, BadRequestError) and not error.retryable
-
-
-def schema_instruction(schema: OutputSchema) -> str:
-    """The instruction to a model whose server cannot enforce the schema."""
-    text = json_bytes(schema.schema).decode()
-    return f"Answer with one JSON object and nothing else. It must be valid against this JSON Schema:\n{text}"
+        self.notices.say(not_sent(self.model, name, reason))

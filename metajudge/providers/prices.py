@@ -1,5 +1,6 @@
-"""What a call costs in dollars: list prices from genai-prices (offline), or the user's own."""
+"""What a call takes: tokens, estimated before it is made, and dollars by genai-prices (offline) or the user's price."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 
 from metajudge.concurrency import modules_kept
 from metajudge.errors import ConfigurationError
+from metajudge.providers.model import ModelRequest, Parameters
 from metajudge.providers.spec import PROVIDERS, AgentSpec
 from metajudge.types import Usage
 
@@ -20,13 +22,12 @@ class Price(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FlatPrice:
-    """Dollars per million tokens; ``above`` tokens of input, so that tiers are a list of flat prices."""
+    """Dollars per million tokens."""
 
     input: float
     output: float
     cached: float
     cache_write: float
-    above: int = -1
 
     @classmethod
     def of(cls, input_usd: float, output_usd: float) -> "FlatPrice":
@@ -51,18 +52,8 @@ class FlatPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class TieredPrice:
-    """Prices that depend on the length of the input; ``tiers`` from the longest input to the shortest."""
-
-    tiers: tuple[FlatPrice, ...]
-
-    def cost(self, usage: Usage) -> float:
-        return next(tier for tier in self.tiers if usage.input_tokens > tier.above).cost(usage)
-
-
-@dataclass(frozen=True, slots=True)
 class ListPrice:
-    """The library's own calculation, for prices that depend on the time of day or on what we do not model."""
+    """The library's own calculation, for prices that depend on the time of day, on the input's length, and the like."""
 
     model: str
     provider: str
@@ -127,11 +118,14 @@ def _find(model: str, provider: str) -> Price | None:
         found = _library_cost(Usage(1000, 0, 0, 1000), model, provider)
     except LookupError:
         return None
-    library = ListPrice(model, provider)
-    if not hasattr(found.model.prices, "calc_price"):  # a list: prices that change with time
-        return library
-    derived = _tiers(found.model_price)
-    return derived if derived is not None and _agree(derived, library) else library
+    library, price = ListPrice(model, provider), found.model_price
+    rates = [price.input_mtok, price.output_mtok, price.cache_read_mtok, price.cache_write_mtok]
+    rates = [rates[0] if rate is None else rate for rate in rates]  # cached tokens without a rate count as input
+    if not hasattr(found.model.prices, "calc_price") or not all(isinstance(rate, Decimal) for rate in rates):
+        return library  # a list, of prices that change with time, or tiers
+    flat = FlatPrice(*map(float, rates))
+    probes = [Usage(n, n // 5, n // 7, 321) for n in (1_000, 100_000, 150_000, 250_000, 500_000, 2_000_000)]
+    return flat if all(abs(flat.cost(one) - library.cost(one)) <= 1e-9 for one in probes) else library
 
 
 @cache
@@ -156,29 +150,48 @@ def _library_cost(usage: Usage, model: str, provider: str, *, batch: bool = Fals
     )
 
 
-def _tiers(price: Any) -> TieredPrice | FlatPrice | None:
-    """Linear coefficients of a price, one set a tier; a missing rate for cached tokens is the input's."""
-    entries = [price.input_mtok, price.output_mtok, price.cache_read_mtok, price.cache_write_mtok]
-    if entries[0] is None or entries[1] is None:
-        return None
-    rates = [entry if entry is not None else entries[0] for entry in entries]
-    starts = sorted({tier.start for entry in rates for tier in getattr(entry, "tiers", ())}, reverse=True)
-    tiers = tuple(_flat(rates, start) for start in (*starts, -1))
-    return tiers[0] if len(tiers) == 1 else TieredPrice(tiers)
+_CHARACTERS_PER_TOKEN = 3.0
+"""English has about four; three errs on the safe side for code and most other languages."""
+
+_FIRST_OUTPUT = 1024
 
 
-def _flat(rates: list[Any], above: int) -> FlatPrice:
-    fresh, output, cached, cache_write = (_rate(entry, above) for entry in rates)
-    return FlatPrice(fresh, output, cached, cache_write, above)
+class UsageEstimate:
+    """Estimates a call's tokens, learning from the answers seen.
+
+    Input is estimated from the length of the texts and, once answers were seen, from the largest ratio of
+    tokens to characters among them. Output is the limit that will be sent; without one, twice the largest
+    output seen, and at least 1,024.
+
+    Args:
+        max_tokens: the limit that the provider's adapter sends for some parameters, None where it sends none.
+    """
+
+    def __init__(self, max_tokens: Callable[[Parameters], int | None] = lambda p: p.max_tokens) -> None:
+        self._max_tokens = max_tokens
+        self._largest_output = 0
+        self._ratio = 1 / _CHARACTERS_PER_TOKEN
+
+    def of(self, request: ModelRequest) -> Usage:
+        """The estimate, meant to be rather too high than too low."""
+        limit = self._max_tokens(request.parameters)
+        output = limit if limit is not None else max(_FIRST_OUTPUT, 2 * self._largest_output)
+        return Usage(input_tokens=int(characters(request) * self._ratio) + 16, output_tokens=output)
+
+    def learn(self, request: ModelRequest, usage: Usage) -> None:
+        """Takes an answer's true size into account."""
+        self._largest_output = max(self._largest_output, usage.output_tokens)
+        size = characters(request)
+        if size > 0:
+            self._ratio = max(self._ratio, usage.input_tokens / size)
 
 
-def _rate(entry: Any, above: int) -> float:
-    if isinstance(entry, Decimal):
-        return float(entry)
-    reached = [tier.price for tier in entry.tiers if tier.start <= above]
-    return float(reached[-1] if reached else entry.base)
+def characters(request: ModelRequest) -> int:
+    """Characters of the system prompt and the messages; the schema counts as one thousand."""
+    texts = len(request.system) + sum(len(m.text) for m in request.messages)
+    return texts + (1000 if request.schema is not None else 0)
 
 
-def _agree(derived: Price, library: Price) -> bool:
-    probes = [Usage(n, n // 5, n // 7, 321) for n in (1_000, 100_000, 150_000, 250_000, 500_000, 2_000_000)]
-    return all(abs(derived.cost(p) - library.cost(p)) <= 1e-9 for p in probes)
+def tokens_of(usage: Usage) -> int:
+    """Tokens of input and output together."""
+    return usage.input_tokens + usage.output_tokens

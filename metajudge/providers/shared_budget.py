@@ -17,14 +17,13 @@ from pathlib import Path
 from metajudge.errors import BudgetExceeded, ConfigurationError
 from metajudge.files.processes import identity, is_alive
 from metajudge.providers.budget import Amount, Budget
+from metajudge.providers.limit_book import POLL_S
 
 _APPLICATION_ID = 0x6D6A6231  # "mjb1"
 _PICO = 10**12
 """Dollars are kept in whole millionths of a millionth, so that sums are exact."""
 
 _BUSY_S = 30.0
-_FIRST_WAIT_S = 0.01
-_LONGEST_WAIT_S = 0.25
 _GIVE_UP_S = 3600.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS participants (
@@ -57,18 +56,35 @@ class BudgetTotals:
     held: Amount
 
 
-class BudgetLedger:
-    """The file of a shared budget; each thread or process opens it for itself.
+class SharedBudget(Budget):
+    """A :class:`~metajudge.providers.budget.Budget` whose spending is in a file that others share.
+
+    The limits are this run's own; what is compared with them is the spending of everyone, earlier runs included. A
+    budget that is reached is raised by giving a larger limit. A call that would fit but for what others have set
+    aside waits until they settle. Use it in one event loop; each thread or process opens the file for itself.
 
     Args:
         path: made where it does not exist; on a disk of this machine (SQLite's locks do not work on network drives).
+        usd, calls, tokens: limits; None for no limit in that currency.
 
     Raises:
-        ConfigurationError: the file cannot be opened or written, or is something else.
+        ConfigurationError: a limit that is not positive, no limit at all, or a file that is something else or cannot
+            be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(
+        self, path: Path, *, usd: float | None = None, calls: int | None = None, tokens: int | None = None
+    ) -> None:
+        super().__init__(usd=usd, calls=calls, tokens=tokens)
+        if not self:
+            raise ConfigurationError(
+                "a budget's file without a limit limits nothing: give --budget-usd, --budget-calls or --budget-tokens"
+            )
+        self._path = path
+        self._settled, self._freed = Amount(), Amount()
+        self._seen: tuple[BudgetTotals, float] | None = None
+        self._flushing: asyncio.Handle | None = None
+        self._closed = False
         with self._typed():
             self._db = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
             try:
@@ -77,27 +93,105 @@ class BudgetLedger:
                 self._db.close()
                 raise
 
-    def _write_ahead(self) -> None:
-        """Has the file written ahead; where several processes ask for it at once, SQLite refuses without waiting."""
+    async def _set_aside(self, amount: Amount) -> bool:
+        totals, now = self._exchange(amount), time.monotonic()
+        if totals is None:
+            self._seen = None
+            return True
+        self.check(amount, totals.spent)
+        if self._seen is None or totals != self._seen[0]:
+            self._seen = totals, now
+        elif now - self._seen[1] > _GIVE_UP_S:
+            raise BudgetExceeded(
+                f"the budget is used up: other runs reserve ${totals.held.usd:.4f} ({totals.held.calls} calls) "
+                f"in {self._path} and have finished no call for an hour. Raise it, or wait for them"
+            )
+        return False
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        if seconds == POLL_S[1]:
+            with self._transaction():
+                self._bury_the_dead()
+
+    def settle(self, reserved: Amount, spent: Amount) -> None:
+        """Replaces a reservation by what the call took; booked with the next call or at the loop's next turn."""
+        self._freed += reserved
+        self._settled += spent
+        self.spent += spent
+        if not self._closed and self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_soon(self._flush)
+
+    def totals(self) -> BudgetTotals:
+        """What everyone has spent and set aside."""
+        self._flush()
+        with self._typed():
+            return self._sums()
+
+    def close(self) -> None:
+        """Books what is open and leaves the ledger: what is still set aside counts as spent. Harmless when repeated."""
+        if not self._closed:
+            self._flush()
+            self._closed = True
+            with self._transaction():
+                self._db.execute(_BURY, (self._id,))
+            self._db.close()
+
+    def _flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if not self._closed and (self._settled != Amount() or self._freed != Amount()):
+            self._exchange(None)
+
+    def _exchange(self, wanted: Amount | None) -> BudgetTotals | None:
+        """Books what calls took, gives back what was set aside for them, and sets aside for another call.
+
+        Args:
+            wanted: to be set aside, None for nothing.
+
+        Returns:
+            None where that is done; else the totals with which ``wanted`` does not fit (the rest is booked).
+        """
+        with self._transaction():
+            totals, refused = self._sums(), None
+            spent, held = totals.spent + self._settled, totals.held - self._freed
+            kept = Amount() - self._freed
+            if wanted is not None:
+                if self.fits(spent + held + wanted):
+                    kept += wanted
+                else:
+                    refused = BudgetTotals(spent, held)
+            changes = [
+                one for amount in (self._settled, kept) for one in (_pico(amount.usd), amount.calls, amount.tokens)
+            ]
+            if any(changes):
+                self._db.execute(_ADD, (*changes, self._id))
+        self._settled, self._freed = Amount(), Amount()
+        return refused
+
+    def _sums(self) -> BudgetTotals:
+        usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
+        return BudgetTotals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
+
+    def _prepare(self) -> None:
         until = time.monotonic() + _BUSY_S
         while True:
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
+                break
+            except sqlite3.OperationalError as error:  # several processes at once: SQLite refuses without waiting
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
-                time.sleep(_FIRST_WAIT_S)
-            else:
-                return
-
-    def _prepare(self) -> None:
-        self._write_ahead()
+                time.sleep(POLL_S[0])
         self._db.execute("PRAGMA synchronous = NORMAL")  # a process that dies loses nothing; a machine may lose the end
         with self._transaction():
             (found,) = self._db.execute("PRAGMA application_id").fetchone()
             (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if found != _APPLICATION_ID and tables:
-                raise ConfigurationError(f"{self.path} is another program's database: name another file for the budget")
+                raise ConfigurationError(
+                    f"{self._path} is another program's database: name another file for the budget"
+                )
             self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             self._db.execute(_SCHEMA)
             self._bury_the_dead()
@@ -109,64 +203,21 @@ class BudgetLedger:
                 "INSERT INTO participants (process) VALUES (?)", (identity(os.getpid()),)
             ).lastrowid
 
-    def totals(self) -> BudgetTotals:
-        """What is spent and set aside by all who take part."""
-        with self._typed():
-            usd, calls, tokens, held_usd, held_calls, held_tokens = self._db.execute(_TOTALS).fetchone()
-        return BudgetTotals(Amount(usd / _PICO, calls, tokens), Amount(held_usd / _PICO, held_calls, held_tokens))
-
-    def exchange(self, budget: Budget, settled: Amount, freed: Amount, wanted: Amount | None) -> BudgetTotals | None:
-        """Books what calls took, gives back what was set aside for them, and sets aside for another call.
-
-        Args:
-            budget: knows the limits.
-            settled: what is spent now.
-            freed: what had been set aside for it.
-            wanted: to be set aside, None for nothing.
-
-        Returns:
-            None where that is done; else the totals with which ``wanted`` does not fit (the rest is booked).
-        """
-        with self._typed(), self._transaction():
-            totals, refused = self.totals(), None
-            spent, held = totals.spent + settled, totals.held - freed
-            kept = Amount() - freed
-            if wanted is not None:
-                if budget.fits(spent + held + wanted):
-                    kept += wanted
-                else:
-                    refused = BudgetTotals(spent, held)
-            changes = (_pico(settled.usd), settled.calls, settled.tokens, _pico(kept.usd), kept.calls, kept.tokens)
-            if any(changes):
-                self._db.execute(_ADD, (*changes, self._id))
-            return refused
-
-    def bury_the_dead(self) -> None:
-        """Counts as spent what died processes had set aside."""
-        with self._typed(), self._transaction():
-            self._bury_the_dead()
-
-    def close(self) -> None:
-        """Leaves the ledger: what is still set aside counts as spent."""
-        with self._typed():
-            with self._transaction():
-                self._db.execute(_BURY, (self._id,))
-            self._db.close()
-
     def _bury_the_dead(self) -> None:
+        """Counts as spent what died processes had set aside."""
         rows = self._db.execute("SELECT id, process FROM participants WHERE process <> ''").fetchall()
-        dead = [(number,) for number, process in rows if not is_alive(process)]
-        self._db.executemany(_BURY, dead)
+        self._db.executemany(_BURY, [(number,) for number, process in rows if not is_alive(process)])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        with self._typed():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     @contextmanager
     def _typed(self) -> Iterator[None]:
@@ -174,91 +225,9 @@ class BudgetLedger:
             yield
         except sqlite3.Error as error:
             raise ConfigurationError(
-                f"the budget's ledger {self.path} cannot be used: {error}. Nothing is sent without it: see that the "
+                f"the budget's ledger {self._path} cannot be used: {error}. Nothing is sent without it: see that the "
                 "folder exists, may be written and has space, or name another file with --budget-file"
             ) from None
-
-
-class SharedBudget(Budget):
-    """A :class:`~metajudge.providers.budget.Budget` whose spending is in a file that others share.
-
-    The limits are this run's own; what is compared with them is the spending of everyone, earlier runs included. A
-    budget that is reached is raised by giving a larger limit. A call that would fit but for what others have set
-    aside waits until they settle. Use it in one event loop; other threads open the same file for themselves.
-
-    Args:
-        path: the ledger; see :class:`BudgetLedger`.
-        usd, calls, tokens: limits; None for no limit in that currency.
-
-    Raises:
-        ConfigurationError: a limit that is not positive, no limit at all, or a file that is no ledger.
-    """
-
-    def __init__(
-        self, path: Path, *, usd: float | None = None, calls: int | None = None, tokens: int | None = None
-    ) -> None:
-        super().__init__(usd=usd, calls=calls, tokens=tokens)
-        if not self:
-            raise ConfigurationError(
-                "a budget's file without a limit limits nothing: give --budget-usd, --budget-calls or --budget-tokens"
-            )
-        self._ledger = BudgetLedger(path)
-        self._settled, self._freed = Amount(), Amount()
-        self._flushing: asyncio.Handle | None = None
-        self._closed = False
-
-    async def reserve(self, amount: Amount) -> None:
-        """Sets an amount aside for a call; see :meth:`metajudge.providers.budget.Budget.reserve`."""
-        async with self._turn:  # first come, first served: only the first in line asks again and again
-            wait, waited, seen = _FIRST_WAIT_S, 0.0, None
-            while (totals := self._exchange(amount)) is not None:
-                self.check(amount, totals.spent)
-                if totals != seen:
-                    seen, waited = totals, 0.0
-                elif waited > _GIVE_UP_S:
-                    raise BudgetExceeded(
-                        f"the budget is used up: other runs reserve ${totals.held.usd:.4f} ({totals.held.calls} calls) "
-                        f"in {self._ledger.path} and have finished no call for an hour. Raise it, or wait for them"
-                    )
-                await asyncio.sleep(wait)
-                waited += wait
-                wait = min(_LONGEST_WAIT_S, 2 * wait)
-                if wait == _LONGEST_WAIT_S:
-                    self._ledger.bury_the_dead()
-
-    def settle(self, reserved: Amount, spent: Amount) -> None:
-        """Replaces a reservation by what the call took; booked with the next call or at the loop's next turn."""
-        self._freed += reserved
-        self._settled += spent
-        self.spent += spent
-        if self._closed:
-            return
-        if self._flushing is None:
-            self._flushing = asyncio.get_running_loop().call_soon(self._flush)
-
-    def totals(self) -> BudgetTotals:
-        """What everyone has spent and set aside."""
-        self._flush()
-        return self._ledger.totals()
-
-    def close(self) -> None:
-        """Books what is open and leaves the ledger; harmless when repeated."""
-        if not self._closed:
-            self._flush()
-            self._closed = True
-            self._ledger.close()
-
-    def _flush(self) -> None:
-        if self._flushing is not None:
-            self._flushing.cancel()
-            self._flushing = None
-        if not self._closed and (self._settled != Amount() or self._freed != Amount()):
-            self._exchange(None)
-
-    def _exchange(self, wanted: Amount | None) -> BudgetTotals | None:
-        refused = self._ledger.exchange(self, self._settled, self._freed, wanted)
-        self._settled, self._freed = Amount(), Amount()
-        return refused
 
 
 def open_budget(

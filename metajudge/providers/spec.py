@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from metajudge.errors import ConfigurationError
 from metajudge.providers.model import Endpoint, is_local
 
-Protocol = Literal["openai", "anthropic"]
+Protocol = Literal["openai", "anthropic", "bedrock", "vertex"]
 
 _FORM = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -34,7 +34,7 @@ class Provider:
         base_url: where, unless the agent or the environment names another URL; ``{NAME}`` is a variable of it.
         key_variable: the environment variable with the key.
         model: one of its models, for examples.
-        protocol: what is spoken there: OpenAI chat completions or Anthropic messages.
+        protocol: what is spoken there: OpenAI chat completions or Anthropic messages, by themselves or on a platform.
         base_url_variables: environment variables that name another URL, the first one set wins.
         base_path: put behind a URL from the environment that has no path.
         key_header: the header with the key, where it is not the protocol's own.
@@ -187,7 +187,7 @@ def canonical_base_url(protocol: Protocol, base_url: str) -> str:
     url = _PASTED_PATH.sub("", base_url.rstrip("/"))
     if protocol == "anthropic":
         url = url.removesuffix("/v1").rstrip("/")
-    elif url == base_url.rstrip("/") and not _VERSION_SEGMENT.search(urlsplit(url).path):
+    elif protocol == "openai" and url == base_url.rstrip("/") and not _VERSION_SEGMENT.search(urlsplit(url).path):
         url = f"{url}/v1"
     return url + question + query
 

@@ -1,43 +1,37 @@
 """Where providers and their wrappers are put together: cache, retry, budget, limits, tracing, metering, provider."""
 
+import asyncio
+import copy
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
+from metajudge.errors import MetajudgeError, ProviderError
 from metajudge.providers.budget import Budget, BudgetedModel
-from metajudge.providers.limits import LimitedModel, Limits, LimitSettings
-from metajudge.providers.metering import Meter, MeteredModel
-from metajudge.providers.model import CallCache, CallLedger, Endpoint, Model
+from metajudge.providers.client import EndpointClient, HttpClientFactory, Post
+from metajudge.providers.http_model import HttpModel
+from metajudge.providers.limits import LimitedModel, LimitKeeper, Limits, LimitSettings
+from metajudge.providers.metering import Meter, MeteredModel, TracedModel
+from metajudge.providers.model import CallAttempt, CallCache, CallLedger, Endpoint, Model, ModelRequest, ModelWrapper
+from metajudge.providers.negotiation import Dialect, Negotiation
 from metajudge.providers.notices import Notices
-from metajudge.providers.prices import Price, find_batch_price, find_price
-from metajudge.providers.retry import RetryingModel, RetryPolicy
-from metajudge.providers.shared_limits import LimitKeeper
+from metajudge.providers.prices import Price, UsageEstimate, find_batch_price, find_price
+from metajudge.providers.protocols import PROTOCOLS
+from metajudge.providers.retry import GRACE_S, RetryingModel, RetryPolicy, Standing
 from metajudge.providers.spec import PROVIDERS, AgentSpec
-from metajudge.providers.standing import GRACE_S, Standing
 from metajudge.providers.thoughts import split_thoughts
-from metajudge.providers.tracing import TracedModel
-from metajudge.providers.usage_estimate import UsageEstimate
+from metajudge.types import Reply
 
 if TYPE_CHECKING:
     from metajudge.providers.batch_queue import BatchQueue
-    from metajudge.providers.client import ClientPool, EndpointClient, HttpClientFactory, Post
-    from metajudge.providers.http_model import ChatProtocol
-    from metajudge.providers.negotiation import Negotiation
-import asyncio
-import copy
-from dataclasses import replace
-
-from metajudge.errors import MetajudgeError, ProviderError
-from metajudge.providers.model import ModelRequest
-from metajudge.providers.wrapper import CallAttempt, ModelWrapper
-from metajudge.types import Reply
 
 _LOCAL_GRACE_S = 0.01
 
 
+@dataclass(eq=False)
 class CachedModel(ModelWrapper):
     """Looks a request up by its key before it is sent, and takes what the model thought out of the reply.
 
@@ -46,14 +40,12 @@ class CachedModel(ModelWrapper):
     A request identical to one in flight waits for that one's outcome; its reply counts as cached, its error
     as not sent. A ``fresh`` request neither looks up nor joins.
 
-    Args:
+    Attributes:
         cache: the stored replies, None to share calls in flight only.
     """
 
-    def __init__(self, inner: Model, cache: CallCache | None) -> None:
-        super().__init__(inner)
-        self._cache = cache
-        self._flights: dict[str, asyncio.Future[Reply | None]] = {}
+    cache: CallCache | None
+    _flights: dict[str, "asyncio.Future[Reply | None]"] = field(init=False, default_factory=dict)
 
     async def complete(self, request: ModelRequest) -> Reply:
         reply = await self._found(request)
@@ -61,9 +53,9 @@ class CachedModel(ModelWrapper):
         return replace(reply, text=split.answer) if split.thought else reply
 
     async def _found(self, request: ModelRequest) -> Reply:
-        call = CallAttempt.of(self._inner, request)
+        call = CallAttempt.of(self.inner, request)
         if call.fresh:
-            return await self._inner.complete(call)
+            return await self.inner.complete(call)
         while (flight := self._flights.get(call.key)) is not None:
             shared = await self._join(flight)
             if shared is not None:
@@ -71,9 +63,9 @@ class CachedModel(ModelWrapper):
         flight = asyncio.get_running_loop().create_future()
         self._flights[call.key] = flight
         try:
-            reply = None if self._cache is None else await self._cache.find_reply(call.key)
+            reply = None if self.cache is None else await self.cache.find_reply(call.key)
             if reply is None:
-                reply = await self._inner.complete(call)
+                reply = await self.inner.complete(call)
         except MetajudgeError as error:
             flight.set_exception(error)
             flight.exception()  # perhaps no one awaits it: the error is raised here in any case
@@ -100,7 +92,7 @@ class CachedModel(ModelWrapper):
 
 
 @dataclass(kw_only=True)
-class Resources:
+class Resources(AbstractAsyncContextManager["Resources"]):
     """What the models of one run share; close it when the run is over (``async with`` does).
 
     Attributes:
@@ -130,10 +122,11 @@ class Resources:
     keeper: LimitKeeper | None = None
     batches: "BatchQueue | None" = None
     seed: int | None = None
-    http_client: "HttpClientFactory | None" = None
+    http_client: HttpClientFactory | None = None
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
-    _negotiations: "dict[tuple[Endpoint, str], Negotiation]" = field(default_factory=dict)
+    _clients: dict[tuple[Endpoint, str | None], EndpointClient] = field(default_factory=dict, repr=False)
+    _negotiations: dict[tuple[Endpoint, str], Negotiation] = field(default_factory=dict)
     _standings: dict[tuple[Endpoint, str, str | None], Standing] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -146,22 +139,46 @@ class Resources:
         """Source of the retries' jitter."""
         return random.Random(self.seed)
 
-    @cached_property
-    def clients(self) -> "ClientPool":
-        """One HTTP client per endpoint, opened when the first call is made."""
-        from metajudge.providers.client import ClientPool
+    def client(self, spec: AgentSpec) -> EndpointClient:
+        """The client for an agent's endpoint and key, shared by all who ask there; opened by the first call.
 
-        return ClientPool(self.limits.concurrency, self.http_client)
+        Raises:
+            ConfigurationError: no key where one is needed.
+        """
+        endpoint, key, provider = spec.endpoint, self.key_for(spec), PROVIDERS[spec.provider]
+        if key and not spec.is_local and endpoint.base_url.startswith("http://"):
+            self.notices.say(
+                f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
+            )
+        if (endpoint, key) not in self._clients:
+            options: dict[str, Any] = {"pool_size": self.limits.concurrency, "http_client": self.http_client}
+            self._clients[endpoint, key] = EndpointClient(
+                endpoint, key, provider.key_variable, key_header=provider.key_header, **options
+            )
+        return self._clients[endpoint, key]
 
-    def negotiation(self, spec: AgentSpec) -> "Negotiation":
+    def provider(self, spec: AgentSpec, post: Post | None = None, *, streams: bool = False) -> HttpModel:
+        """An agent's model behind its protocol; see :class:`~metajudge.providers.http_model.HttpModel`."""
+        protocol = PROTOCOLS[spec.endpoint.protocol]
+        return HttpModel(spec.model, self.client(spec), self.negotiation(spec), protocol, post, streams=streams)
+
+    def connect(self) -> None:
+        """Opens every client: importing an SDK takes up to a second, which would stall calls in flight.
+
+        A run that finds everything in its cache needs none.
+        """
+        for client in self._clients.values():
+            client.open()
+
+    def negotiation(self, spec: AgentSpec) -> Negotiation:
         """What is known about a model at an endpoint, shared by the agents that use it."""
         key = (spec.endpoint, spec.model)
         if key not in self._negotiations:
             own = spec.provider != "openai" or "//api.openai.com/" in spec.endpoint.base_url
             name = PROVIDERS[spec.provider].max_tokens_name if own else "max_tokens"
-            self._negotiations[key] = protocol_of(spec.endpoint).negotiation(
-                spec.model, spec.endpoint, name, self.notices
-            )
+            dialect, modes = Dialect(max_tokens_name=name), PROTOCOLS[spec.endpoint.protocol].modes
+            versioned = spec.endpoint.base_url.endswith("/v1")
+            self._negotiations[key] = Negotiation(spec.model, dialect, modes, self.notices, versioned=versioned)
         return self._negotiations[key]
 
     def standing(self, spec: AgentSpec) -> Standing:
@@ -177,154 +194,80 @@ class Resources:
         found = self._negotiations.get((spec.endpoint, spec.model))
         return "unknown" if found is None else found.dialect.mode.value
 
+    def metered(self, provider: Model, find_price: Callable[[], Price | None], **options: Any) -> MeteredModel:
+        """A provider whose calls are counted, priced and recorded as the run's."""
+        common: dict[str, Any] = {"meter": self.meter, "ledger": self.ledger, "notices": self.notices}
+        return MeteredModel(provider, find_price=find_price, run_id=self.run_id, **common, **options)
+
     async def aclose(self) -> None:
         """Closes all connections; harmless when repeated."""
-        opened = self.__dict__.pop("clients", None)
-        if opened is not None:
-            await opened.aclose()
+        while self._clients:
+            await self._clients.popitem()[1].aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
-def build_model(
-    spec: AgentSpec, *, resources: Resources, price: Price | None = None, meter: Meter | None = None
-) -> Model:
+def build_model(spec: AgentSpec, *, resources: Resources, price: Price | None = None) -> Model:
     """The model an agent asks, with everything around it.
 
     Args:
         spec: which model, where.
         resources: what it shares with the run's other models.
         price: the user's own price (:meth:`~metajudge.providers.prices.FlatPrice.of`) in place of the list price.
-        meter: counts of this model alone, besides those of the run.
 
     Raises:
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
-    _, adapter, estimate = adapter_of(spec, resources)
     prices = partial(find_price, spec) if price is None else lambda: price
-    batched = None if resources.batches is None else partial(_batched, spec, resources, price, meter)
-    standing = resources.standing(spec)
-    return _wrapped(
-        adapter(None),
-        resources,
-        prices,
-        estimate,
-        meter,
-        resources.clients.open,
-        batched,
-        standing,
-        own_price=price is not None,
-    )
+    estimate = UsageEstimate(PROTOCOLS[spec.endpoint.protocol].limit)
+    metered = partial(resources.metered, prepare=resources.connect)
+    model: Model = TracedModel(metered(resources.provider(spec), prices, trusts_stated=price is None))
+    model = LimitedModel(model, resources.shared_limits, estimate)
+    if resources.batches is not None:  # rate limits do not apply to batches
+        from metajudge.providers.batch_model import BatchedModel, BatchProvider
+
+        adapter, batch_prices = partial(resources.provider, spec), partial(find_batch_price, spec, price)
+        provider = BatchProvider(spec.model, resources.client(spec), resources.batches, adapter)
+        model = BatchedModel(metered(provider, batch_prices, batched=True), model, resources.batches)
+    return _bounded(model, resources, prices, estimate, resources.standing(spec))
 
 
-def wrap_model(
-    provider: Model, *, resources: Resources, price: Price | None = None, meter: Meter | None = None
-) -> Model:
+def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price | None = None) -> Model:
+    """A model that answers free text as a stream, with everything around it that :func:`wrap_model` puts there.
+
+    Raises:
+        ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
+    """
+    provider = resources.provider(spec, streams=True)
+    return wrap_model(provider, resources=resources, price=price or find_price(spec))
+
+
+def wrap_model(provider: Model, *, resources: Resources, price: Price | None = None) -> Model:
     """Puts everything that surrounds a provider around a model of the caller's own.
 
     Args:
         provider: answers one request; each time it is asked counts as one request sent.
         resources: what it shares with the run's other models.
         price: None for the cost that its replies carry themselves.
-        meter: counts of this model alone, besides those of the run.
 
     Raises:
         ConfigurationError: a budget in dollars and no price.
     """
-    return _wrapped(provider, resources, lambda: price, UsageEstimate(), meter, lambda: None)
+    prices, estimate = lambda: price, UsageEstimate()
+    model = TracedModel(resources.metered(provider, prices))
+    return _bounded(LimitedModel(model, resources.shared_limits, estimate), resources, prices, estimate)
 
 
-def _wrapped(
-    provider: Model,
+def _bounded(
+    model: Model,
     resources: Resources,
     prices: Callable[[], Price | None],
     estimate: UsageEstimate,
-    meter: Meter | None,
-    prepare: Callable[[], None],
-    batched: Callable[[Model], Model] | None = None,
     standing: Standing | None = None,
-    *,
-    own_price: bool = False,
 ) -> Model:
-    trusts = standing is not None and not own_price
-    model: Model = TracedModel(_metered(provider, resources, prices, meter, prepare, trusts_stated=trusts))
-    model = LimitedModel(model, resources.shared_limits, estimate)
-    if batched is not None:
-        model = batched(model)
     budget = resources.budget
     if budget:
         model = BudgetedModel(model, budget, None if budget.usd is None else prices(), estimate)
     model = RetryingModel(model, resources.retry, standing=standing, rng=resources.rng)
     return CachedModel(model, resources.cache)
-
-
-def _metered(
-    provider: Model,
-    resources: Resources,
-    prices: Callable[[], Price | None],
-    meter: Meter | None,
-    prepare: Callable[[], None],
-    *,
-    batched: bool = False,
-    trusts_stated: bool = False,
-) -> MeteredModel:
-    return MeteredModel(
-        provider,
-        meters=(resources.meter,) if meter is None else (resources.meter, meter),
-        find_price=prices,
-        prepare=prepare,
-        ledger=resources.ledger,
-        run_id=resources.run_id,
-        notices=resources.notices,
-        batched=batched,
-        trusts_stated=trusts_stated,
-    )
-
-
-def _batched(spec: AgentSpec, resources: Resources, price: Price | None, meter: Meter | None, live: Model) -> Model:
-    """The model asked in batches; ``live`` asks where a batch would not do. Rate limits do not apply to batches."""
-    from metajudge.providers.batch_model import BatchedModel, BatchProvider
-
-    assert resources.batches is not None
-    client, adapter, _ = adapter_of(spec, resources)
-    provider = BatchProvider(spec.model, client, resources.batches, adapter)
-    prices = partial(find_batch_price, spec, price)
-    batched = _metered(provider, resources, prices, meter, resources.clients.open, batched=True)
-    return BatchedModel(batched, live, provider, resources.batches)
-
-
-def adapter_of(
-    spec: AgentSpec, resources: Resources
-) -> "tuple[EndpointClient, Callable[[Post | None], Model], UsageEstimate]":
-    """The client for an agent's endpoint, its protocol's adapter, and the estimate of its calls.
-
-    Raises:
-        ConfigurationError: no key where one is needed.
-    """
-    from metajudge.providers.anthropic_messages import max_tokens_for
-    from metajudge.providers.http_model import HttpModel
-
-    endpoint = spec.endpoint
-    key = resources.key_for(spec)
-    if key and not spec.is_local and endpoint.base_url.startswith("http://"):
-        resources.notices.say(
-            f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
-        )
-    provider = PROVIDERS[spec.provider]
-    client = resources.clients.client(endpoint, key, provider.key_variable, provider.key_header)
-    protocol, negotiation = protocol_of(endpoint), resources.negotiation(spec)
-    estimate = UsageEstimate(max_tokens_for) if endpoint.protocol == "anthropic" else UsageEstimate()
-    return client, lambda post: HttpModel(spec.model, client, negotiation, protocol, post), estimate
-
-
-def protocol_of(endpoint: Endpoint) -> "ChatProtocol":
-    """What an endpoint speaks."""
-    from metajudge.providers import anthropic_messages, openai_chat
-
-    return anthropic_messages.PROTOCOL if endpoint.protocol == "anthropic" else openai_chat.PROTOCOL

@@ -25,17 +25,17 @@ _OPEN: Final = re.compile("|".join(re.escape(opening) for opening in _CLOSING), 
 _OPEN_OF_LINE: Final = re.compile(rf"^[ \t]*({_OPEN.pattern})", re.IGNORECASE | re.MULTILINE)
 _LONE: Final = re.compile("|".join(re.escape(closing) for closing in _CLOSING.values()), re.IGNORECASE)
 _CHANNEL: Final = re.compile(
-    r"(?:<\|start\|>[a-z]*)?<\|channel\|>\s*([a-z]+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>"
+    r"(?:<\|start\|>[a-z]*)?<\|channel\|>\s*+([a-z]++)[^<]*+(?:<\|constrain\|>[^<]*+)?<\|message\|>"
     r"(.*?)(?=<\|(?:end|return|call|start|channel)\|>|\Z)(?:<\|(?:end|return|call)\|>)?",
     re.DOTALL,
 )
 """A message of the harmony format: its channel and its text."""
 _WRAPPED: Final = re.compile(
-    r"\A\s*(?:<answer>(?P<plain>.*)</answer>|<\|begin_of_solution\|>(?P<solution>.*?)(?:<\|end_of_solution\|>)?"
-    r"|<\|START_RESPONSE\|>(?P<response>.*?)(?:<\|END_RESPONSE\|>)?)\s*\Z",
+    r"\A(?:<answer>(?P<plain>.*)</answer>|<\|begin_of_solution\|>(?P<solution>.*?)(?:<\|end_of_solution\|>)?"
+    r"|<\|START_RESPONSE\|>(?P<response>.*?)(?:<\|END_RESPONSE\|>)?)\Z",
     re.DOTALL,
 )
-_ENDS: Final = re.compile(r"(?:<\|(?:im_end|endoftext|end|return|eot_id)\|>\s*)+\Z")
+_ENDS: Final = re.compile(r"(?:<\|(?:im_end|endoftext|end|return|eot_id)\|>\s*+)++")
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
@@ -65,10 +65,19 @@ def split_thoughts(text: str) -> SplitReply:
     thoughts, answer = _without_blocks(*_without_lone(text))
     if not thoughts:
         return SplitReply("", text)
-    answer = _ENDS.sub("", answer)
+    answer = _ENDS.sub(lambda run: run[0] if run.end() < len(run.string) else "", answer).strip()
     if wrapped := _WRAPPED.match(answer):
         answer = next(part for part in wrapped.groups() if part is not None)
     return SplitReply("\n\n".join(filter(None, (one.strip() for one in thoughts))) or " ", answer.strip())
+
+
+def bare_answer(text: str) -> str:
+    """The answer of a reply without white space and a code fence around it."""
+    body = split_thoughts(text).answer.strip()
+    opening, _, rest = body.partition("\n")
+    inside, _, closing = rest.rpartition("\n")
+    fenced = opening.rstrip() in ("```", "```json", "```JSON") and closing.strip() == "```"
+    return inside.strip() if fenced else body
 
 
 def _without_lone(text: str) -> tuple[list[str], str]:

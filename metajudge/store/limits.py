@@ -6,8 +6,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from metajudge.providers.budget_book import BudgetBook, BudgetState
-from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, LimitBook
+from metajudge.providers.limit_book import LEASE_S, Ask, Bucket, BudgetBook, BudgetState, LimitBook
 from metajudge.store.sql import Ask as Change
 from metajudge.store.sql import Connection
 
@@ -18,7 +17,7 @@ _NAMES: Final[dict[type, str]] = {LimitBook: "calls", BudgetBook: "budget"}
 
 
 class StoredLimits:
-    """A :class:`~metajudge.providers.shared_limits.LimitKeeper`, and a daily budget's keeper.
+    """A :class:`~metajudge.providers.limits.LimitKeeper`, and a daily budget's keeper.
 
     Every method is one transaction; the time is that of the process that asks.
 
@@ -58,19 +57,19 @@ class StoredLimits:
         return await self.with_row(f"rate {name}", take)
 
     async def reserve_usd(self, ticket: str, usd: float, limit: float) -> BudgetState:
-        """See :meth:`~metajudge.providers.budget_book.BudgetBook.reserve`."""
+        """See :meth:`~metajudge.providers.limit_book.BudgetBook.reserve`."""
         return await self._with(BudgetBook, lambda book, now: book.reserve(ticket, usd, limit, now, self._lease_s))
 
     async def settle_usd(self, ticket: str, usd: float) -> None:
-        """See :meth:`~metajudge.providers.budget_book.BudgetBook.settle`; repeated it may count twice."""
+        """See :meth:`~metajudge.providers.limit_book.BudgetBook.settle`; repeated it may count twice."""
         await self._with(BudgetBook, lambda book, now: book.settle(ticket, usd, now))
 
     async def renew_usd(self, tickets: Collection[str]) -> None:
-        """See :meth:`~metajudge.providers.budget_book.BudgetBook.renew`."""
+        """See :meth:`~metajudge.providers.limit_book.BudgetBook.renew`."""
         await self._with(BudgetBook, lambda book, now: book.renew(tickets, now, self._lease_s))
 
     async def spent_usd(self) -> BudgetState:
-        """See :meth:`~metajudge.providers.budget_book.BudgetBook.state`."""
+        """See :meth:`~metajudge.providers.limit_book.BudgetBook.state`."""
         return await self._with(BudgetBook, lambda book, now: book.state(now))
 
     async def _with(self, kind: type[B], use: Callable[[B, float], T]) -> T:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from metajudge.errors import FailureKind, StoreError
-from metajudge.providers.budget_book import BudgetBook
+from metajudge.providers.limit_book import BudgetBook
 from metajudge.store.journal import Record, append
 from metajudge.store.rows import (
     CALLS,

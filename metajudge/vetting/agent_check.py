@@ -6,7 +6,7 @@ from typing import Any
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.prices import find_price
-from metajudge.providers.spec import parse_agent_spec
+from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.types import AgentResult, Judgment
 from metajudge.vetting.engine import Engine
 
@@ -68,7 +68,10 @@ async def check_agents(panel: PanelConfig) -> list[AgentCheck]:
             answer = (await engine.vet(PROBE)).agents[0]
             spec = parse_agent_spec(agent.spec())
             priced = agent.price is not None or find_price(spec) is not None
-            results.append(
-                AgentCheck(answer, str(spec.endpoint), engine.output_mode(spec), priced, tuple(engine.notices))
-            )
+            notices = list(engine.notices)
+            if spec.base_url is None and not PROVIDERS[spec.provider].tested:
+                notices.append(
+                    f"{spec.provider}: this profile is untested: its protocol is tested, this provider is not"
+                )
+            results.append(AgentCheck(answer, str(spec.endpoint), engine.output_mode(spec), priced, tuple(notices)))
     return results

@@ -26,7 +26,6 @@ from metajudge.installation import install_command
 from metajudge.providers.budget import Amount, Budget
 from metajudge.providers.metering import Meter
 from metajudge.providers.shared_budget import SharedBudget
-from metajudge.providers.shared_limits import POLL_S
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.runs.loop import BLOCK, RunEnd, Stop
 from metajudge.store import Store, open_store
@@ -343,14 +342,13 @@ class StoredBudget(Budget):
 
         return await self._keeper.with_row(self._row, begin)
 
-    async def reserve(self, amount: Amount) -> None:
-        """Sets an amount aside for a call; waits while it would fit but for what calls in flight have set aside."""
-        async with self._turn:  # first come, first served: only the first in line asks again and again
-            pause = POLL_S[0]
-            while (spent := await self._change(amount, Amount())) is not None:
-                self.check(amount, spent)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, POLL_S[1])
+    async def _set_aside(self, amount: Amount) -> bool:
+        if (spent := await self._change(amount, Amount())) is not None:
+            self.check(amount, spent)
+        return spent is None
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     def settle(self, reserved: Amount, spent: Amount) -> None:
         """Replaces a reservation by what the call took; :meth:`end` waits until the store knows."""

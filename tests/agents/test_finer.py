@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metajudge.agents import Agent, score_of
-from metajudge.agents.finer import MAX_SAMPLES
+from metajudge.agents import Agent
+from metajudge.agents.finer import MAX_SAMPLES, score_of
 from metajudge.errors import BudgetExceeded, ConfigurationError, ConnectionFailedError, FailureKind, ServerError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import Rubric

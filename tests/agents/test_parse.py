@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metajudge.agents import ReplyProblemsError, parse_reply
+from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.rubric import load_rubric
 from tests.doubles.judgments import CRITERIA, reply
 

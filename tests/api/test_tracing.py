@@ -2,7 +2,7 @@ import importlib
 
 import pytest
 
-from metajudge.providers import tracing
+from metajudge.providers import metering
 from metajudge.types import Assessment
 from tests.api.conftest import panel_of
 from tests.api.logged import SECRET
@@ -21,7 +21,7 @@ def spans(monkeypatch):
     memory = importlib.import_module("opentelemetry.sdk.trace.export.in_memory_span_exporter").InMemorySpanExporter()
     provider = sdk.TracerProvider()
     provider.add_span_processor(export.SimpleSpanProcessor(memory))
-    monkeypatch.setattr(tracing, "tracer", lambda: provider.get_tracer("test"))
+    monkeypatch.setattr(metering, "tracer", lambda: provider.get_tracer("test"))
     return memory.get_finished_spans
 
 
@@ -85,7 +85,7 @@ class TestTraces:
         assert not any("gen_ai.evaluation.score.value" in one for one in told)
 
     def test_without_the_package_everything_works(self, serve, monkeypatch):
-        monkeypatch.setattr(tracing, "tracer", lambda: None)
+        monkeypatch.setattr(metering, "tracer", lambda: None)
         assert serve().post("/v1/vet", json=record()).status_code == 200
 
 

@@ -14,7 +14,7 @@ def rows():
         key = f"`{one.key_variable}`" + ("" if one.key_required else " (optional)")
         address = ", ".join(f"`{variable}`" for variable in variables) or "-"
         command = f"`metajudge check --agent {name}:{one.model}`"
-        yield f"| {one.title} | `{name}` | {key} | {address} | {command} | {one.tested or 'the protocol alone'} |"
+        yield f"| {one.title} | `{name}` | {key} | {address} | {command} | {one.tested or 'untested'} |"
 
 
 def test_the_table_is_that_of_the_profiles():

@@ -5,8 +5,8 @@ import orjson
 import pytest
 
 from metajudge.errors import BadReplyError, OverloadedError
-from metajudge.providers.anthropic_messages import max_tokens_for, read_usage
 from metajudge.providers.model import Parameters
+from metajudge.providers.protocols import PROTOCOLS
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.stack import Resources
 from metajudge.types import Usage
@@ -46,10 +46,9 @@ async def test_settings_the_protocol_lacks_are_dropped_and_said_once():
 
 
 def test_the_required_length_limit_leaves_room_for_thinking():
-    assert max_tokens_for(Parameters()) == 4096
-    assert max_tokens_for(Parameters(effort="low")) == 4096
-    assert max_tokens_for(Parameters(effort="high")) == 16384
-    assert max_tokens_for(Parameters(effort="high", max_tokens=5)) == 5
+    limit = PROTOCOLS["anthropic"].limit
+    assert [limit(Parameters(effort=effort)) for effort in (None, "low", "high")] == [4096, 4096, 16384]
+    assert limit(Parameters(effort="high", max_tokens=5)) == 5
 
 
 async def test_cached_tokens_are_part_of_the_input():
@@ -104,8 +103,8 @@ async def test_an_error_inside_a_success_is_that_error():
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"input_tokens": None, "output_tokens": 1}, {"input_tokens": 1}])
-def test_an_unusable_report_is_no_usage_and_never_zero_tokens(usage):
-    assert read_usage(usage) is None
+async def test_an_unusable_report_is_no_usage_and_never_zero_tokens(usage):
+    assert (await exchange(ask(), anthropic_message(usage=usage)))[0].usage is None
 
 
 def test_cache_counts_that_are_null_are_none():
@@ -115,7 +114,7 @@ def test_cache_counts_that_are_null_are_none():
         "cache_read_input_tokens": None,
         "cache_creation_input_tokens": None,
     }
-    assert read_usage(usage) == Usage(3, 0, 0, 1)
+    assert PROTOCOLS["anthropic"].usage(usage) == Usage(3, 0, 0, 1)
 
 
 async def test_a_useless_answer_that_was_billed_says_what_it_took():

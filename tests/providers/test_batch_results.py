@@ -6,18 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metajudge.providers.batch_anthropic import AnthropicBatches
-from metajudge.providers.batch_openai import OpenAIBatches
-from metajudge.providers.batch_protocol import BatchAnswer, Ending
-from metajudge.providers.batch_results import read_results
+from metajudge.providers.batch_services import SERVICES, BatchAnswer, Ending
 from metajudge.providers.prices import FlatPrice, find_batch_price, find_price
 from metajudge.providers.spec import AgentSpec
 from metajudge.types import Usage
 
-OPENAI = OpenAIBatches(None)
-
-
-ANTHROPIC = AnthropicBatches(None)
+OPENAI, ANTHROPIC = (SERVICES[name](None) for name in ("openai", "anthropic"))
 
 
 def openai_line(name, body="fine", status=200):
@@ -28,28 +22,28 @@ def openai_line(name, body="fine", status=200):
 def test_answers_are_matched_by_id_and_different_ones_to_one_request_count_not_at_all():
     lines = [openai_line(name, name) for name in "abc"]
     for files in ([b"".join(lines)], [b"".join(lines[::-1])], [lines[2], lines[0] + lines[1]]):
-        found = read_results(files, "abc", OPENAI.read)
+        found = OPENAI.results(files, "abc")
         assert {name: json.loads(one.content) for name, one in found.answers.items()} == {n: n for n in "abc"}
         assert found.oddities() == ""
-    equal = read_results([openai_line("a") * 3], "a", OPENAI.read)
+    equal = OPENAI.results([openai_line("a") * 3], "a")
     assert (equal.answers["a"].status, equal.repeated) == (200, 1)
     for first, second in (("x", "y"), ("y", "x")):
-        found = read_results([openai_line("a", first) + openai_line("a", second)], "a", OPENAI.read)
+        found = OPENAI.results([openai_line("a", first) + openai_line("a", second)], "a")
         assert (found.answers["a"].ending, found.repeated) == (Ending.CONTRADICTORY, 1)
 
 
 def test_a_file_cut_in_the_middle_of_a_line_and_what_no_line_mentions():
     whole = openai_line("a") + openai_line("b")
-    assert not read_results([whole.rstrip(b"\n")], "ab", OPENAI.read).cut
-    found = read_results([whole[:-30]], "ab", OPENAI.read)
+    assert not OPENAI.results([whole.rstrip(b"\n")], "ab").cut
+    found = OPENAI.results([whole[:-30]], "ab")
     assert (found.cut, found.unreadable, found.missing) == (True, 1, 1)
     assert found.answers["b"].ending is Ending.MISSING
-    assert read_results([], "a", OPENAI.read, Ending.EXPIRED).answers["a"].ending is Ending.EXPIRED
+    assert OPENAI.results([], "a", Ending.EXPIRED).answers["a"].ending is Ending.EXPIRED
 
 
 @given(st.binary(max_size=300), st.sampled_from([OPENAI, ANTHROPIC]))
 def test_no_bytes_make_an_answer_out_of_thin_air_or_crash(content, service):
-    found = read_results([content], ["a"], service.read)
+    found = service.results([content], ["a"])
     assert found.answers["a"].ending is Ending.MISSING
 
 
@@ -71,7 +65,7 @@ def test_whatever_json_a_line_holds_it_counts_once_and_answers_only_the_request_
     line = json.dumps(value).encode()
     names_it = isinstance(value, dict) and value.get("custom_id") == "a"
     for service in (OPENAI, ANTHROPIC):
-        found = read_results([line + b"\n"], ["a"], service.read)
+        found = service.results([line + b"\n"], ["a"])
         answered = found.answers["a"].ending is not Ending.MISSING
         assert (list(found.answers), found.repeated, found.cut) == (["a"], 0, False)
         assert found.unreadable + found.unknown + answered == 1

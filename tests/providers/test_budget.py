@@ -13,11 +13,10 @@ from metajudge.errors import (
     ModelTimeoutError,
 )
 from metajudge.providers.budget import Amount, Budget, BudgetedModel
-from metajudge.providers.metering import MeteredModel
+from metajudge.providers.metering import Meter, MeteredModel
 from metajudge.providers.model import Message, ModelRequest, Parameters
-from metajudge.providers.prices import FlatPrice
+from metajudge.providers.prices import FlatPrice, UsageEstimate
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.providers.usage_estimate import UsageEstimate
 from metajudge.types import Reply, Usage
 
 PRICE = FlatPrice.of(1.0, 10.0)
@@ -169,7 +168,7 @@ async def test_when_a_large_call_stops_waiting_the_small_ones_behind_it_go_on():
 async def test_a_useless_answer_that_was_billed_is_settled_as_it_was_billed():
     budget = Budget(usd=1.0)
     model = ScriptedModel([BadReplyError("empty", status=200, usage=USAGE)])
-    metered = MeteredModel(model, meters=(), find_price=lambda: PRICE)
+    metered = MeteredModel(model, meter=Meter(), find_price=lambda: PRICE)
     with pytest.raises(BadReplyError):
         await BudgetedModel(metered, budget, PRICE, UsageEstimate()).complete(REQUEST)
     assert budget.spent == Amount(COST, 1, 1100)

@@ -12,8 +12,8 @@ import httpx2
 import orjson
 import pytest
 
-from metajudge.errors import BadReplyError, ConnectionFailedError, NotFoundError
-from metajudge.providers.client import ClientPool, EndpointClient
+from metajudge.errors import BadReplyError, ConfigurationError, ConnectionFailedError, NotFoundError
+from metajudge.providers.client import EndpointClient
 from metajudge.providers.model import Endpoint, Parameters
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import parse_agent_spec
@@ -117,13 +117,12 @@ async def test_a_defect_is_not_hidden_as_a_network_failure():
 
 
 async def test_agents_share_a_client_where_endpoint_and_key_are_the_same():
-    pool = ClientPool(4)
-    here = pool.client(ELSEWHERE, "a", "V")
-    assert pool.client(ELSEWHERE, "a", "V") is here
-    assert pool.client(ELSEWHERE, "b", "V") is not here
-    await pool.aclose()  # nothing was opened, nothing to close
-    pool.open()
-    await pool.aclose()
+    keys, spec = iter("aab"), parse_agent_spec(f"openai:m@{ELSEWHERE.base_url}")
+    async with Resources(key_for=lambda _spec: next(keys)) as resources:
+        here, same, other = (resources.client(spec) for _ in range(3))
+        resources.connect()
+    assert same is here
+    assert other is not here
 
 
 @pytest.mark.slow
@@ -300,3 +299,21 @@ async def test_the_environments_proxy_is_asked_in_the_hosts_place(monkeypatch, p
         await client.post("/path", orjson.dumps({"model": "m", "messages": []}), client.asked("m"), Parameters())
         await client.aclose()
     assert [request.path for request in server.requests] == (["http://models.example/v1/path"] if used else [])
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY"])
+async def test_a_socks_proxy_is_refused_in_a_sentence_that_says_what_to_set_and_shows_no_password(
+    monkeypatch, variable
+):
+    for name in ("https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "socks5h://user:pass@proxy.example:1080")
+    one = client()
+    with pytest.raises(
+        ConfigurationError, match=r"SOCKS proxy socks5h://proxy\.example:1080 .* set HTTPS_PROXY to an"
+    ) as no:
+        await one.post("/path", b"{}", one.asked("m"), Parameters())
+    assert "pass" not in str(no.value)
+    monkeypatch.setenv("NO_PROXY", "gateway.example")
+    one.open()
+    await one.aclose()

@@ -6,7 +6,7 @@ from genai_prices import calc_price
 
 from metajudge.errors import ConfigurationError
 from metajudge.providers.families import FAMILIES, family_of, kinships
-from metajudge.providers.prices import FlatPrice, TieredPrice, find_price
+from metajudge.providers.prices import FlatPrice, ListPrice, find_price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.types import Usage
 
@@ -116,7 +116,7 @@ def test_prices_equal_the_librarys(text, provider):
 
 
 def test_prices_are_tiered_or_none_and_never_zero_where_nobody_knows_them_and_the_users_own_count():
-    assert isinstance(find_price(parse_agent_spec("gemini:gemini-2.5-pro")), TieredPrice)
+    assert isinstance(find_price(parse_agent_spec("gemini:gemini-2.5-pro")), ListPrice)
     for text in ("openai:no-such-model-at-all", "ollama:llama3", "vllm:gpt-4o-mini@http://127.0.0.1:1"):
         assert find_price(parse_agent_spec(text)) is None
     assert FlatPrice.of(2.0, 8.0).cost(Usage(1_000_000, 400_000, 100_000, 500_000)) == pytest.approx(6.0)

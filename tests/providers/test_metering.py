@@ -31,7 +31,7 @@ def metered(*answers, price=PRICE, **options):
     meter, ledger, notices = Meter(), MemoryLedger(), Notices()
     model = MeteredModel(
         ScriptedModel(list(answers)),
-        meters=(meter,),
+        meter=meter,
         find_price=lambda: price,
         ledger=ledger,
         run_id="run-1",
@@ -83,7 +83,7 @@ async def test_a_cancelled_call_is_counted_and_recorded_because_it_may_be_billed
             await asyncio.sleep(60)
 
     meter, ledger = Meter(), MemoryLedger()
-    model = MeteredModel(Endless([]), meters=(meter,), ledger=ledger)
+    model = MeteredModel(Endless([]), meter=meter, ledger=ledger)
     task = asyncio.create_task(model.complete(ask()))
     await asyncio.sleep(0)
     task.cancel()

@@ -8,11 +8,10 @@ from metajudge.errors import BadReplyError, OverloadedError, ProviderError, Rate
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.negotiation import Dialect
-from metajudge.providers.openai_chat import read_cost, read_usage, request_body
+from metajudge.providers.protocols import PROTOCOLS, read_cost
 from metajudge.providers.retry import RetryPolicy
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.providers.stack import Resources
-from metajudge.providers.streaming import build_streaming_model
+from metajudge.providers.stack import Resources, build_streaming_model
 from metajudge.types import Usage
 from tests.doubles.llm_server import LLMServer
 from tests.doubles.model_requests import KEY, ask, completion, mocked, model_at
@@ -43,7 +42,7 @@ async def test_own_headers_are_sent_and_conversations_keep_their_order():
 
 
 def test_a_dropped_parameter_is_not_sent():
-    body = request_body("m", ask(temperature=0.0, seed=1), Dialect(dropped=frozenset({"temperature"})))
+    body = PROTOCOLS["openai"].body("m", ask(temperature=0.0, seed=1), Dialect(dropped=frozenset({"temperature"})))
     assert "temperature" not in body
     assert body["seed"] == 1
 
@@ -103,8 +102,7 @@ async def test_an_answer_that_ends_otherwise_or_without_a_word_is_none(finish):
     ],
 )
 def test_all_tokens_that_are_billed_are_counted(usage, tokens, cost):
-    assert read_usage(usage) == Usage(*tokens)
-    assert read_cost(usage) == cost
+    assert (PROTOCOLS["openai"].usage(usage), read_cost(usage)) == (Usage(*tokens), cost)
 
 
 async def test_an_object_in_the_field_of_thoughts_is_taken_where_one_was_asked_for():
@@ -154,10 +152,8 @@ async def test_a_gateways_error_inside_a_success_is_that_error_and_white_space_i
 @pytest.mark.parametrize(
     "usage", [None, {}, "many", {"prompt_tokens": "3", "completion_tokens": 1}, {"prompt_tokens": 3}, []]
 )
-def test_an_unusable_report_is_no_usage_and_never_zero_tokens_and_deepseeks_name_is_known(usage):
-    assert read_usage(usage) is None
-    known = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
-    assert read_usage(known) == Usage(9, 4, 0, 1)
+async def test_an_unusable_report_is_no_usage_and_never_zero_tokens(usage):
+    assert (await exchange(ask(), completion(usage=usage)))[0].usage is None
 
 
 @pytest.mark.parametrize(

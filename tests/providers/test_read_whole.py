@@ -4,8 +4,8 @@ import pytest
 
 from metajudge.errors import FailureKind, PromptCutError
 from metajudge.providers.http_errors import Asked
+from metajudge.providers.http_model import ReadWhole
 from metajudge.providers.model import Message, ModelRequest
-from metajudge.providers.read_whole import ReadWhole
 from metajudge.types import Usage
 
 ASKED = Asked("m", "http://host/v1", "KEY", "")

@@ -21,12 +21,11 @@ from metajudge.errors import (
     RefusedError,
     ServerError,
 )
+from metajudge.providers.metering import TracedModel
 from metajudge.providers.model import Endpoint, Message, ModelRequest
 from metajudge.providers.negotiation import RenegotiatedError
-from metajudge.providers.retry import RetryingModel, RetryPolicy
+from metajudge.providers.retry import RetryingModel, RetryPolicy, Standing
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.providers.standing import Standing
-from metajudge.providers.tracing import TracedModel
 from metajudge.types import Reply, Usage
 from tests.doubles.model_requests import ask
 from tests.doubles.waiting import Clock

@@ -14,9 +14,8 @@ import pytest
 
 from metajudge.errors import BudgetExceeded, ConfigurationError, DayBudgetExceeded, StoreUnavailableError
 from metajudge.providers import shared_budget
-from metajudge.providers.budget import Amount, Budget
-from metajudge.providers.budget_book import DAY_S, BudgetBook
-from metajudge.providers.daily_budget import DailyBudget
+from metajudge.providers.budget import Amount, Budget, DailyBudget
+from metajudge.providers.limit_book import DAY_S, BudgetBook
 from metajudge.providers.shared_budget import SharedBudget, open_budget
 from metajudge.store import limits, open_store
 
