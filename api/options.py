@@ -35,16 +35,14 @@
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from metajudge.clashes.setup import CandidateConfig
 from metajudge.errors import ConfigurationError
-from metajudge.panels.config import PanelConfig
+from metajudge.panels.config import CandidateConfig, PanelConfig, read_toml
 from metajudge.types.location import StoreLocation, store_location
 from metajudge.webhooks.webhook import Webhook
 
@@ -167,16 +165,9 @@ class ServiceFile(Shared):
 def is_service_file(path: Path) -> bool:
     """Whether a TOML file is a service's file, not a panel file."""
     try:
-        return "service" in _read(path)
+        return "service" in read_toml(path)
     except ConfigurationError:
         return False  # reading it as a panel file reports the error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"cannot read the service's file {path}: {error}") from None
 
 
 def load_service_file(path: Path | None) -> ServiceFile:
@@ -187,7 +178,7 @@ def load_service_file(path: Path | None) -> ServiceFile:
     """
     if path is None:
         return ServiceFile()
-    data = _read(path)
+    data = read_toml(path, "service's file")
     if not isinstance(data.get("service"), dict):
         raise ConfigurationError(f"{path}: the table [service] is missing: a service's file needs it")
     others = sorted(set(data) - {"service"})

@@ -240,7 +240,7 @@ class Panels:
         Raises:
             ConfigurationError: no agent has that name.
         """
-        agents = [agent for config in self.configs.values() for agent in config.all_agents]
+        agents = [agent for config in self.configs.values() for agent in config.models]
         found = next((agent for agent in agents if parse_agent_spec(agent.spec()).name == name), None)
         if found is None:
             known = sorted({parse_agent_spec(agent.spec()).name for agent in agents})

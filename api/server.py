@@ -18,9 +18,8 @@ from metajudge.clashes.setup import load_candidates
 from metajudge.concurrency import set_modules_apart, take_modules_back
 from metajudge.errors import ConfigurationError, MetajudgeError
 from metajudge.installation import install_command
-from metajudge.panels.building import AgentKeys
+from metajudge.panels.building import spec_of
 from metajudge.panels.config import PanelConfig, load_panel_file
-from metajudge.providers.spec import parse_agent_spec
 from metajudge.settings import Settings
 from metajudge.webhooks.webhook import Webhook
 
@@ -246,7 +245,10 @@ def _options(file: ServiceFile, settings: Settings, panels: Mapping[str, PanelCo
     options = ServiceOptions(
         **given,
         panels=panels,
-        candidates={name: load_candidates(path) for name, path in file.candidates.items()},
+        candidates={
+            **{name: panel.candidates for name, panel in panels.items() if panel.candidates},
+            **{name: load_candidates(path) for name, path in file.candidates.items()},
+        },
         api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
         keys=tuple(key.key() for key in file.keys),
         max_body_bytes=int(file.max_body_mb * 1_000_000),
@@ -308,11 +310,10 @@ def check_provider_keys(panels: Iterable[PanelConfig], settings: Settings) -> No
     if settings.webhook_secret is not None and is_placeholder(settings.webhook_secret):
         raise ConfigurationError("METAJUDGE_WEBHOOK_SECRET is a placeholder: set the real secret")
     for panel in panels:
-        key_for = AgentKeys(panel, settings)
-        for agent in panel.agents:
-            spec = parse_agent_spec(agent.spec())
+        for agent in panel.models:
+            spec = spec_of(agent)
             try:
-                key = None if spec.is_local else key_for(spec)
+                key = None if spec.is_local else settings.key_for(spec)
             except ConfigurationError:
                 continue  # /readyz reports it
             if key is not None and is_placeholder(key):

@@ -17,11 +17,12 @@ from metajudge.cases.run import Reviewing, case_panel, judge_case
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import open_review
 from metajudge.clashes.run import clash_item
-from metajudge.clashes.setup import CandidateConfig, ClashSettings
+from metajudge.clashes.setup import ClashSettings
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import status_of
 from metajudge.judging.criteria import Criterion
+from metajudge.panels.config import CandidateConfig, unused_settings
 from metajudge.readers.questions import Question
 from metajudge.reviews.review import Review
 from metajudge.session import Respondent
@@ -335,14 +336,10 @@ class Tasks:
             known = ", ".join([*self._candidates, *self._panels.configs])
             raise ConfigurationError(f"unknown candidates {name!r}; this service has {known}")
         agents = self._panels.configs[name].agents
-        return tuple(CandidateConfig(**{key: getattr(one, key) for key in _OF_CANDIDATES}) for one in agents)
+        return tuple(CandidateConfig(**one.model_dump(exclude=set(unused_settings(one)))) for one in agents)
 
 
 _OF_CLASHES: Final = tuple(
     name for name in ClashChoice.model_fields if name not in ("panel", "candidates", "criteria_model")
 )
 """Settings of a clash that its choice names as the library does."""
-_OF_CANDIDATES: Final = (
-    *("model", "name", "temperature", "top_p", "max_tokens", "seed", "effort", "headers", "timeout_s"),
-    *("api_key_env", "price"),
-)

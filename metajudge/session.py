@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from metajudge.errors import ConfigurationError
-from metajudge.panels.building import AgentKeys, agent_name, build_agent_model, endpoint_limits, parameters_of
-from metajudge.panels.config import AgentConfig, PanelConfig, unused_settings, with_flags
+from metajudge.panels.building import agent_name, build_agent_model, endpoint_limits, parameters_of
+from metajudge.panels.config import AgentConfig, PanelConfig, unused_sections, unused_settings, with_flags
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import FIRST, NEWEST, check_version, continues, prompt_sets
 from metajudge.providers.budget import Budget
@@ -25,7 +25,7 @@ from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import Resources
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
-from metajudge.settings import DEFAULT_STORE, Settings
+from metajudge.settings import Settings
 from metajudge.store import RunRecord, Store
 from metajudge.types.location import PostgresUrl, StoreLocation
 
@@ -128,7 +128,8 @@ class Session:
         self.settings = settings
         self._store_given = store
         self._store: Store | None = None
-        self._limits = LimitSettings(concurrency or DEFAULT_CONCURRENCY, given=concurrency is not None)
+        at_once, rate = concurrency or DEFAULT_CONCURRENCY, config.requests_per_minute
+        self._limits = LimitSettings(at_once, requests_per_minute=rate, given=concurrency is not None)
         self._concurrency = self._limits.concurrency
         if budget is not None and budget_usd is not None:
             raise ConfigurationError("give budget or budget_usd, not both")
@@ -149,7 +150,6 @@ class Session:
     def for_estimate(cls, panel: PanelConfig) -> Self:
         """A session whose models only render requests, for estimates: it needs no key and is not opened."""
         session = cls(panel=panel)
-        session._keys = AgentKeys(panel, Settings(DEFAULT_STORE, Path()))
         session._opened = Resources(key_for=lambda _spec: "not-sent", notices=session._notices)
         return session
 
@@ -335,7 +335,6 @@ class Session:
 
     async def _open(self) -> None:
         self.settings = self.settings or Settings.load()
-        self._keys = AgentKeys(self.config, self.settings)
         given = self._store_given
         if isinstance(given, str | Path | PostgresUrl):
             from metajudge.store import open_store
@@ -344,7 +343,7 @@ class Session:
         else:
             self._store = given
         resources = Resources(
-            key_for=self._keys,
+            key_for=self.settings.key_for,
             cache=self._store,
             ledger=self._store,
             run_id=self.run_id,
@@ -355,6 +354,7 @@ class Session:
             keeper=getattr(self._store, "limits", None) if self._shared_limits else None,
             seed=self.config.seed,
             notices=self._notices,
+            tell=self.notify,
         )
         if self._batch is not None:
             from metajudge.providers.batch_queue import BatchQueue
@@ -377,7 +377,6 @@ class Session:
         self, config: AgentConfig, objects: Mapping[str, Model], weighted: bool, streaming: bool, panel: PanelConfig
     ) -> Respondent:
         resources = self.resources
-        self._keys.register(config)
         model = build_agent_model(config, resources, objects, streaming=streaming)
         return Respondent(
             agent_name(config, objects),
@@ -443,16 +442,20 @@ class Session:
                 await store.close()
 
 
+def note_unused(session: Session, task: str) -> None:
+    """Notes what the session's panel sets and a task does not use."""
+    if (unused := unused_sections(session.config, task)) is not None:
+        session.note(unused)
+
+
 def _asked(panel: Mapping[str, Any]) -> set[str]:
     """The models of a panel as it is recorded."""
     return {one["model"] for one in panel.get("agents", ())}
 
 
 def _configured(agent: str | AgentConfig | Model) -> AgentConfig:
-    if isinstance(agent, AgentConfig):
-        return agent
-    if isinstance(agent, str):
-        return with_flags(PanelConfig(), [agent]).agents[0]
+    if isinstance(agent, str | AgentConfig):
+        return AgentConfig.model_validate(agent)
     return AgentConfig(name=agent.name, model=f"object:{agent.name}")
 
 

@@ -98,6 +98,8 @@ class Settings:
         Raises:
             ConfigurationError: a key is missing; the message names the variable and the settings file.
         """
+        if spec.key_variable is not None:
+            return self._key_in(spec.key_variable, spec)
         key = self._keys.get(spec.provider)
         if key is not None or spec.is_local or not PROVIDERS[spec.provider].key_required:
             return key
@@ -115,12 +117,7 @@ class Settings:
         """Whether there is a key for a provider."""
         return provider in self._keys
 
-    def key_in(self, variable: str, spec: AgentSpec) -> str:
-        """The key in an environment variable that a panel file names.
-
-        Raises:
-            ConfigurationError: the variable is not set.
-        """
+    def _key_in(self, variable: str, spec: AgentSpec) -> str:
         key = self._environ.get(variable, "").strip()
         if not key:
             raise ConfigurationError(f"agent {spec.name!r} needs its key in {variable}: set that variable")

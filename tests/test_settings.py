@@ -1,5 +1,7 @@
 """Keys and the store's place, from the environment and a file."""
 
+from dataclasses import replace
+
 import pytest
 
 from metajudge.errors import ConfigurationError
@@ -103,7 +105,7 @@ def test_a_file_that_is_no_text_is_refused(home, tmp_path):
 def test_a_key_may_stand_in_a_variable_of_the_panel_files_choice(home):
     spec = parse_agent_spec("critic=openai:gpt-4o")
     settings = Settings.load(environ={**home, "TEAM_KEY": f" {KEY}\n"})
-    assert settings.key_in("TEAM_KEY", spec) == KEY
+    assert settings.key_for(replace(spec, key_variable="TEAM_KEY")) == KEY
     for missing in ("OTHER_KEY", "EMPTY"):
         with pytest.raises(ConfigurationError, match=f"agent 'critic' needs its key in {missing}: set that variable"):
-            settings.key_in(missing, spec)
+            settings.key_for(replace(spec, key_variable=missing))

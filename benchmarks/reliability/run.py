@@ -14,7 +14,7 @@ from metajudge.panels.config import PanelConfig
 from metajudge.readers.human_preferences import Preferences
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.outputs import AttemptFile
-from metajudge.session import Session
+from metajudge.session import Session, note_unused
 from metajudge.stats.stability import ThirdRun
 from metajudge.types import Item
 
@@ -194,6 +194,7 @@ class Study:
             InputError: ``records`` contains those of another panel, seed or text.
         """
         totals.prompts = len(self.items)
+        note_unused(session, "bench reliability")
         async with session.recording(totals, stop):
             with AttemptFile(records, ClashRecord, OF_CLASH) as file:
                 session.go_on_under((one.prompt_digests.get("ranking") for one in file.earlier), templates_digest)

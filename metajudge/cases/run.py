@@ -32,7 +32,7 @@ from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Respondents, Session
+from metajudge.session import Respondents, Session, note_unused
 from metajudge.store.outcome_sources import case_finding
 from metajudge.webhooks.webhook import Webhook
 
@@ -288,6 +288,7 @@ async def judge_cases(
         PolicyError: no such policy, or one for verdicts.
     """
     totals = totals or CaseTotals()
+    note_unused(session, "case")
     panel = await case_panel(session, policy, rubric, judges)
     results: dict[int, CaseResult] = {}
 

@@ -483,4 +483,4 @@ def _identity(candidate: Candidate) -> list[object]:
 def _plain(parameters: Parameters) -> list[object]:
     """The parameters that determine a reply: no time-out, and no headers, which may contain secrets."""
     p = parameters
-    return [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort]
+    return [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, *p.later.values()]

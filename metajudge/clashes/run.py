@@ -41,7 +41,7 @@ from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Session
+from metajudge.session import Session, note_unused
 from metajudge.types import Item
 from metajudge.types.spent import sum_if_known
 
@@ -67,7 +67,7 @@ def estimate_clash(settings: ClashSettings, panel: PanelConfig, items: Sequence[
     prices = prices_of(panel.agents)
     candidates = {f"candidate {one.name}": one.price for one in settings.candidate_specs()}
     ranking = settings.observers or settings.voters
-    if settings.answering or ranking:
+    if settings.asks_candidates:
         prices |= candidates
     if settings.criteria_model is not None:
         prices["criteria model"] = CandidateSpec.of(settings.criteria_model).price
@@ -245,6 +245,12 @@ async def clash(
         InputError: items that cannot be judged, or ``out`` contains other data.
     """
     settings = replace(settings or ClashSettings(), **options)
+    panel = session.config
+    note_unused(session, "clash")
+    if settings.given is None and not settings.candidates:
+        settings = replace(settings, candidates=panel.candidates)
+    if settings.criteria_model is None and not settings.criteria:
+        settings = replace(settings, criteria_model=panel.criteria)
     totals = totals or ClashTotals()
     async with session.recording(totals, stop):
         given = settings.items(items)

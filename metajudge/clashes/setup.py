@@ -2,23 +2,23 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError, model_validator
+from pydantic import ValidationError
 
 from metajudge.clashes.clash import REPEATS_AT_MOST, Clash, Judge
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.answers import Candidate
 from metajudge.judging.blinding import identifying_names
 from metajudge.judging.criteria import PARAMETERS, Criterion
-from metajudge.panels.building import parameters_of
-from metajudge.panels.config import AgentConfig, PanelConfig, load_panel_file, panel_config, read_toml
+from metajudge.panels.building import parameters_of, price_of
+from metajudge.panels.config import AgentConfig, CandidateConfig, load_panel_file
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
-from metajudge.providers.prices import FlatPrice, Price, find_price
+from metajudge.providers.prices import Price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.readers.items import open_items
 from metajudge.readers.lines import Reject
@@ -27,31 +27,9 @@ from metajudge.readers.reasons import as_record, reason_of
 from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import ID_PATTERN, Item
 
-T = TypeVar("T", bound=AgentConfig)
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
-_OF_JUDGES = ("role", "weight", "rubric", "weights", "analysis", "explanations", "score", "samples")
 _TELLING_WORDS = 4
 """Words from which on a system prompt is hidden where an answer repeats it; a shorter one is an ordinary phrase."""
-
-
-class CandidateConfig(AgentConfig):
-    """A candidate as configured: an agent of a panel file, with a system prompt and without a judge's settings.
-
-    Attributes:
-        system: system prompt of the candidate. No judge is shown it.
-    """
-
-    system: str = ""
-
-    @model_validator(mode="after")
-    def _answers_only(self) -> "CandidateConfig":
-        given = [name for name in _OF_JUDGES if name in self.model_fields_set]
-        if given:
-            raise ValueError(
-                f"{', '.join(given)}: a candidate answers and does not judge, so this does not apply to it"
-            )
-        return self
-
 
 GivenCandidate = str | Model | CandidateConfig | Mapping[str, object]
 """A candidate as text, as a model object, as configured, or the plain data of a configuration."""
@@ -63,7 +41,7 @@ class CandidateSpec:
 
     Attributes:
         price: None where it is unknown.
-        config: None for a candidate given as text or as an object.
+        config: None for a candidate given as an object.
     """
 
     name: str
@@ -80,16 +58,12 @@ class CandidateSpec:
         Raises:
             ConfigurationError: text or data that is no candidate.
         """
-        if isinstance(given, Mapping):
+        if isinstance(given, str | Mapping):
             given = candidate_config(given, "candidate")
-        if not isinstance(given, str | AgentConfig):
+        if not isinstance(given, AgentConfig):
             return cls(candidate_name(given.name), str(given.endpoint), given.name)
-        config = given if isinstance(given, CandidateConfig) else None
-        spec = parse_agent_spec(given if isinstance(given, str) else given.spec())
-        price = find_price(spec)
-        if isinstance(given, AgentConfig) and given.price is not None:
-            price = FlatPrice.of(given.price.input, given.price.output)
-        return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, price, config)
+        spec, config = parse_agent_spec(given.spec()), given if isinstance(given, CandidateConfig) else None
+        return cls(candidate_name(spec.name), str(spec.endpoint), spec.model, spec.provider, price_of(given), config)
 
     @property
     def system(self) -> str:
@@ -108,69 +82,33 @@ def askable(given: Iterable[GivenCandidate]) -> list[str | Model | AgentConfig]:
 
 
 def load_candidates(path: Path) -> tuple[CandidateConfig, ...]:
-    """Reads ``[[candidates]]`` of a TOML file; a file with ``[[agents]]`` alone has its agents taken as candidates.
+    """Reads ``[[candidates]]`` of a panel file; one with ``[[agents]]`` alone has its agents taken as candidates.
 
     Raises:
-        ConfigurationError: no such file, no candidate in it, or data that is none; says where.
+        ConfigurationError: as for panel files; or no candidate in it, or an agent with settings of a judge.
     """
-    data = read_toml(path)
-    given = data.get("candidates", data.get("agents"))
-    if not isinstance(given, list) or not given:
+    panel = load_panel_file(path)
+    found = panel.candidates or tuple(
+        candidate_config(one.model_dump(exclude_defaults=True), f"{path}: agents.{place}")
+        for place, one in enumerate(panel.agents)
+    )
+    if not found:
         raise ConfigurationError(
             f'{path} names no candidate: write [[candidates]] for each, with model = "PROVIDER:MODEL"'
         )
-    return _read(given, str(path))
-
-
-@dataclass(frozen=True, slots=True)
-class ClashFile:
-    """What a file says about a clash.
-
-    Attributes:
-        panel: the judges.
-        candidates: who answers; none where the file has no ``[[candidates]]``.
-        criteria: the model that names criteria; None where the file has no ``[criteria]``.
-    """
-
-    panel: PanelConfig = field(default_factory=PanelConfig)
-    candidates: tuple[CandidateConfig, ...] = ()
-    criteria: AgentConfig | None = None
-
-
-def load_clash_file(path: Path) -> ClashFile:
-    """A panel file that may have ``[[candidates]]`` and ``[criteria]`` besides.
-
-    Raises:
-        ConfigurationError: as for panel files, and for candidates.
-    """
-    data = read_toml(path, "panel file")
-    given, criteria = data.pop("candidates", []), data.pop("criteria", None)
-    if not given and criteria is None:
-        return ClashFile(load_panel_file(path))
-    if not isinstance(given, list):
-        raise ConfigurationError(f"{path}: candidates: write [[candidates]] for each")
-    namer = None if criteria is None else _config(AgentConfig, criteria, f"{path}: criteria")
-    return ClashFile(panel_config(data, source=str(path)), _read(given, str(path)), namer)
+    return found
 
 
 def candidate_config(data: Mapping[str, Any] | object, where: str) -> CandidateConfig:
-    """Checks plain data as a candidate.
+    """Checks plain data, or text, as a candidate.
 
     Raises:
         ConfigurationError: what is wrong with it; values are not repeated, since headers may hold secrets.
     """
-    return _config(CandidateConfig, data, where)
-
-
-def _config(kind: type[T], data: object, where: str) -> T:
     try:
-        return kind.model_validate(data)
+        return CandidateConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigurationError(f"{where}: {reason_of(error)}") from None
-
-
-def _read(given: Sequence[object], where: str) -> tuple[CandidateConfig, ...]:
-    return tuple(candidate_config(one, f"{where}: candidate {number}") for number, one in enumerate(given, start=1))
 
 
 UNANSWERED = "unanswered"
@@ -186,10 +124,10 @@ class ClashSettings:
 
     Attributes:
         candidates: who answers: ``[NAME=]PROVIDER:MODEL[@BASE_URL]``, model objects, or full configurations
-            (:class:`~metajudge.clashes.setup.CandidateConfig`, or its plain data).
+            (:class:`~metajudge.panels.config.CandidateConfig`, or its plain data); none for those of the panel's file.
         judges: the panel; None for the session's own agents.
-        criteria_model: names criteria for each question; None for the generic four, or ``criteria``. As text, or
-            configured with a price, a key variable and so on.
+        criteria_model: names criteria for each question; None for that of the panel's file, else the generic four, or
+            ``criteria``. As text, or configured with a price, a key variable and so on.
         given: judge the responses of the items, rather than have candidates answer; None: where there is no candidate.
         observers: candidates rank all answers, too, and do not count; ``voters``: they count.
         judge_weight: factor of each judge's own weight; None for 1, with ``voters`` 2.
@@ -230,6 +168,11 @@ class ClashSettings:
     def answering(self) -> bool:
         """Whether candidates answer; the items bring their responses otherwise."""
         return bool(self.candidates) if self.given is None else not self.given
+
+    @property
+    def asks_candidates(self) -> bool:
+        """Whether candidates answer or rank."""
+        return self.answering or self.observers or self.voters
 
     def check(self) -> None:
         """Refuses, before anything is read or sent, what makes no sense together.
@@ -297,6 +240,8 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
     factor = settings.judge_weight if settings.judge_weight is not None else 2.0 if settings.voters else 1.0
     specs = settings.candidate_specs()
     notices = [one.notice for one in panel if one.notice is not None] + panel_notices(settings, panel, specs)
+    if settings.candidates and not settings.asks_candidates:
+        session.note("the responses are given: no candidate is asked")
     for notice in notices:
         session.note(notice)
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
@@ -391,7 +336,7 @@ def _unanswered(given: ItemOrQuestion) -> Item:
 def answer_parameters(settings: ClashSettings, spec: CandidateSpec) -> Parameters:
     """How a candidate is asked: as configured, and by the settings of the run where its configuration says nothing.
 
-    A candidate given as text or as an object is asked with temperature and length of the run, and nothing else.
+    A candidate given as an object is asked with temperature and length of the run, and nothing else.
     """
     if spec.config is None:
         return Parameters(temperature=settings.temperature, max_tokens=settings.max_tokens)

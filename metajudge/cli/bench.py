@@ -15,21 +15,9 @@ from metajudge.cli.bench_reliability import reliability
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run_stoppable, say
-from metajudge.cli.options import (
-    AgentOption,
-    ConcurrencyOption,
-    ConfigOption,
-    DryRunOption,
-    RubricOption,
-    StoreOption,
-    echo_lines,
-    panel_from,
-    refuse_bad_lines,
-    store_path,
-    takes,
-)
+from metajudge.cli.options import Agents, DryRunOption, StoreOption, echo_lines, refuse_bad_lines, store_path, takes
 from metajudge.cli.outputs import Outputs, say_written
-from metajudge.cli.sending import Sending
+from metajudge.cli.sending import Sending, say_where_texts_go
 from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
@@ -180,6 +168,7 @@ class Probabilities:
 @takes("sending", Sending)
 @takes("probabilities", Probabilities)
 @takes_labels
+@takes("agents", Agents)
 @reads_judgments
 def benchmark(
     context: typer.Context,
@@ -197,14 +186,8 @@ def benchmark(
         typer.Option(help="Folder of the benchmark's records, or its repository.", metavar="DIR", show_default=False),
     ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Report only this judge. Repeatable.")] = None,
-    agent: AgentOption = None,
-    rubric: RubricOption = None,
-    strategy: Annotated[str | None, typer.Option(help="How agents' scores become one, as for `vet`.")] = None,
-    families: Annotated[
-        str | None,
-        typer.Option(help="Agents of the same family as the judge or a candidate: warn (default), forbid or ignore."),
-    ] = None,
-    config: ConfigOption = None,
+    *,
+    agents: Agents,
     baseline: Annotated[
         str | None,
         typer.Option(help="The judge's own model, as the single-agent baseline: PROVIDER:MODEL.", metavar="SPEC"),
@@ -223,9 +206,7 @@ def benchmark(
             help="Report N items, drawn by category with --seed, for every judge the same.", min=1, metavar="N"
         ),
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="Keep scores strictly above this; default 4.5.")] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Of the sample that --limit draws (default 0); sent to models that support one, recorded."),
@@ -235,7 +216,6 @@ def benchmark(
     ] = None,
     fail_under: FailUnderOption = None,
     dry_run: DryRunOption = False,
-    *,
     sending: Sending,
     outputs: Outputs,
     probabilities: Probabilities,
@@ -250,7 +230,7 @@ def benchmark(
     outputs.check(scores)
     bars = parse_fail_under(fail_under)
     probabilities.check()
-    panel = _panel(config, agent, rubric, strategy, threshold, seed, families)
+    panel = _panel(agents, seed)
     own = _own(name, files or [], data or [], reading, labelling)
     benching = import_module("metajudge.benchmarks.bench")
     work = benching.Bench(
@@ -260,7 +240,7 @@ def benchmark(
             judges=tuple(judge) if judge else None,
             limit=limit,
             signals=None if signals is None else tuple(part.strip() for part in signals.split(",") if part.strip()),
-            threshold=4.5 if threshold is None else threshold,
+            threshold=4.5 if agents.threshold is None else agents.threshold,
             panel=panel,
             baseline=baseline,
             grid=grid,
@@ -274,16 +254,17 @@ def benchmark(
         say(note)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
+        say_where_texts_go(agent for row in plan.rows for agent in row.panel.all_agents)
         echo_lines(import_module("metajudge.benchmarks.prices").price_lines(work, plan))
         return
-    asking = import_module("metajudge.benchmarks.grid_run")
+    running = import_module("metajudge.benchmarks.grid_run")
     where = store_path(store)
     with contextlib.closing(sending.budget()) as budget:
-        engines = asking.engines(
-            store=where, concurrency=concurrency, budget=budget, batch=sending.batches(where), notify=say
+        engines = running.engines(
+            store=where, concurrency=sending.concurrency, budget=budget, batch=sending.batches(where), notify=say
         )
         results = (
-            run_stoppable(lambda stop: asking.run_plan(plan, work.vetted(), engines, stop=stop, say=say))
+            run_stoppable(lambda stop: running.run_plan(plan, work.vetted(), engines, stop=stop, say=say))
             if plan.rows
             else []
         )
@@ -296,7 +277,7 @@ def benchmark(
         say_written(scores, err=outputs.as_json)
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: reporting.report_of(findings))
     missed = tell_missed(import_module("metajudge.benchmarks.findings").reached_by(bars, findings))
-    counts = asking.counts_of(results, work.source.rejects)
+    counts = running.counts_of(results, work.source.rejects)
     if counts.end.next_step is not None:
         outputs.tell(counts.end.next_step)
     raise typer.Exit(exit_code(counts, strict=reading.strict, bar_missed=missed))
@@ -343,30 +324,13 @@ app.command("reliability")(reliability)
 app.command("perf", context_settings={"allow_interspersed_args": False})(perf)
 
 
-def _panel(
-    config: Path | None,
-    agent: list[str] | None,
-    rubric: str | None,
-    strategy: str | None,
-    threshold: float | None,
-    seed: int | None,
-    families: str | None,
-) -> PanelConfig | None:
+def _panel(agents: Agents, seed: int | None) -> PanelConfig | None:
     """The panel to run; None without agents."""
-    if not agent and config is None:
-        if rubric is not None or strategy is not None or families is not None:
+    if not agents.agent and agents.config is None:
+        if agents.rubric is not None or agents.strategy is not None or agents.families is not None:
             raise typer.BadParameter("--rubric, --strategy and --families apply to agents: give --agent or --config")
         return None
-    return panel_from(
-        config,
-        agent,
-        rubric=rubric,
-        strategy=strategy,
-        threshold=threshold,
-        seed=seed,
-        early_exit=False,
-        families=families,
-    )
+    return agents.panel(seed=seed, early_exit=False)
 
 
 def _folder(name: str, given: list[Path] | None) -> Path:

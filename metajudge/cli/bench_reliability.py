@@ -7,22 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from metajudge.clashes.run import ClashTotals
-from metajudge.cli.loop import run_stoppable, say
 from metajudge.cli.options import (
-    ConcurrencyOption,
-    ConfigOption,
     DryRunOption,
-    PromptVersionOption,
+    Judges,
     StoreOption,
     StrictOption,
     echo_lines,
-    panel_from,
     refuse_bad_lines,
     store_path,
     takes,
 )
 from metajudge.cli.outputs import Outputs
-from metajudge.cli.sending import BudgetUsdOption
+from metajudge.cli.sending import Spending, say_where_texts_go, takes_budget
 from metajudge.errors import InputError
 from metajudge.readers.human_preferences import read_preferences
 from metajudge.report.tables import table_to_text
@@ -33,6 +29,8 @@ from metajudge.session import Session
 
 
 @takes("outputs", Outputs)
+@takes_budget
+@takes("judges", Judges)
 def reliability(
     data: Annotated[
         Path | None,
@@ -41,10 +39,8 @@ def reliability(
             metavar="FILE",
         ),
     ] = None,
-    judge: Annotated[
-        list[str] | None, typer.Option(help="A judge: [NAME=]PROVIDER:MODEL. Repeatable.", metavar="SPEC")
-    ] = None,
-    config: ConfigOption = None,
+    *,
+    judges: Judges,
     runs: Annotated[int, typer.Option(help="Full runs, each with its own labels and replies.")] = 2,
     targeted_third: Annotated[
         bool,
@@ -64,18 +60,15 @@ def reliability(
     ] = None,
     sample: Annotated[int | None, typer.Option(help="Draw N of the eligible pairs, with seed 42.", metavar="N")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N pairs.", min=1)] = None,
-    prompt_version: PromptVersionOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the labels; models get no seed, so that repeats differ.")] = 0,
     records: Annotated[
         Path | None,
         typer.Option(help="Append every attempt; the same command resumes from this file.", metavar="OUT.jsonl"),
     ] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = None,
-    budget_usd: BudgetUsdOption = None,
     strict: StrictOption = False,
     dry_run: DryRunOption = False,
-    *,
+    spending: Spending,
     outputs: Outputs,
 ) -> None:
     """Run a panel several times over labelled pairs and report its reliability, or analyse recorded runs.
@@ -92,7 +85,7 @@ def reliability(
             "Arena-100k) or of `metajudge clash` records"
         )
     recording = import_module("metajudge.benchmarks.reliability.records")
-    if not judge and config is None:
+    if not judges.judge and judges.config is None:
         if not recording.holds_clash_records(data):
             raise typer.BadParameter(
                 "give --judge PROVIDER:MODEL for each judge, or a file of `metajudge clash` records"
@@ -103,7 +96,7 @@ def reliability(
     protocol = running.Protocol(runs, targeted_third, third_size)
     study = running.Study(
         pairs=read_preferences(data, sample=sample),
-        panel=panel_from(config, judge, prompt_version=prompt_version),
+        panel=judges.panel(),
         criteria_model=criteria_model,
         protocol=protocol,
         limit=limit,
@@ -114,24 +107,16 @@ def reliability(
         typer.echo(f"metajudge: {reject}", err=True)
     refuse_bad_lines(study.pairs.rejects, strict)
     if dry_run:
+        say_where_texts_go(study.panel.agents)
         typer.echo(study.price())
         return
-    session = Session(
-        panel=study.panel,
-        store=store_path(store),
-        command="bench reliability",
-        notify=say,
-        concurrency=concurrency,
-        budget_usd=budget_usd,
-    )
     totals = ClashTotals(bad_lines=len(study.pairs.rejects))
 
-    async def asked(stop: Stop) -> Any:
-        async with session:
-            with Progress(totals, session.meter, runs * len(study.items)) as progress:
-                return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
+    async def asked(session: Session, stop: Stop, progress: Progress) -> Any:
+        return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
 
-    done = run_stoppable(asked)
+    steps = runs * len(study.items)
+    done = spending.run(asked, totals, steps, study.panel, store_path(store), "bench reliability")
     _write(done.records, f"{data} ({study.pairs.kind})", outputs, runs, done.third)
     if records is not None:
         outputs.tell(f"Written: {records} (every attempt; run the same command again to resume)")

@@ -14,12 +14,9 @@ from metajudge.cases.panel import CasePanel
 from metajudge.cases.result import CaseResult, CriterionResult, StageResult
 from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases, read_cases
 from metajudge.cli.options import (
-    ConcurrencyOption,
     DryRunOption,
     JsonOption,
-    JudgeOption,
-    JudgesOption,
-    PromptVersionOption,
+    Judges,
     ReportOption,
     SeedOption,
     StoreOption,
@@ -27,14 +24,13 @@ from metajudge.cli.options import (
     WebhookOption,
     advised,
     counted_cases,
-    need_judges,
-    panel_from,
     refuse_bad_lines,
     rejects_path,
     store_path,
+    takes,
 )
 from metajudge.cli.outputs import check_reports
-from metajudge.cli.sending import Spending, print_estimate, takes_budget
+from metajudge.cli.sending import Spending, SpendingOnCases, print_estimate
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, case_rubric, load_policy
 from metajudge.feedback.loop import policy_in_force
@@ -167,7 +163,8 @@ def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
     return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
 
 
-@takes_budget
+@takes("spending", SpendingOnCases)
+@takes("judges", Judges)
 def case(
     inputs: Annotated[
         list[str],
@@ -175,8 +172,7 @@ def case(
             help="Cases: a JSON object, a list, or one object a line (`metajudge schema case`).", metavar="FILE..."
         ),
     ],
-    judge: JudgeOption = None,
-    config: JudgesOption = None,
+    judges: Judges,
     policy: Annotated[
         str | None,
         typer.Option(help="A policy with a section `cases`, by name or file; default risk_analysis.", metavar="NAME"),
@@ -192,10 +188,8 @@ def case(
         ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
-    concurrency: ConcurrencyOption = 16,
     *,
     spending: Spending,
-    prompt_version: PromptVersionOption = None,
     seed: SeedOption = None,
     strict: StrictOption = False,
     as_json: JsonOption = False,
@@ -216,8 +210,7 @@ def case(
     where = store_path(store)
     chosen = _policy(policy or DEFAULT_CASE_POLICY, store)
     rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
-    panel = panel_from(config, judge, prompt_version=prompt_version, seed=seed)
-    need_judges(panel)
+    panel = judges.panel(seed=seed)
     hook = webhook_of(Settings.load(), webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
     refuse_bad_lines(found.rejects, strict)
@@ -225,7 +218,7 @@ def case(
     if dry_run:
         estimate = estimate_cases(panel, chosen, rubric, found.cases)
         work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
-        print_estimate(estimate, work, as_json, {"cases": len(found.cases)})
+        print_estimate(estimate, work, panel, "case", as_json, {"cases": len(found.cases)})
         return
     totals = CaseTotals(cases=len(found.cases), bad_lines=len(found.rejects))
 
@@ -249,7 +242,7 @@ def case(
                 stop=stop,
             )
 
-    spending.run(judged, totals, len(found.cases), panel, where, "case", concurrency)
+    spending.run(judged, totals, len(found.cases), panel, where, "case")
     rejects = rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     totals.store, totals.out = str(where), None if out is None else str(out)

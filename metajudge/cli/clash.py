@@ -24,23 +24,13 @@ from metajudge.clashes.record import ClashRecord, judgments_of_clash
 from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, open_reviews, read_clashes, review_of_clash
 from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
-from metajudge.clashes.setup import (
-    Asked,
-    ClashFile,
-    ClashSettings,
-    load_candidates,
-    load_clash_file,
-    open_asked,
-    repeat_numbers,
-)
+from metajudge.clashes.setup import Asked, ClashSettings, load_candidates, open_asked, repeat_numbers
 from metajudge.clashes.standings import Standings, standings_of
 from metajudge.cli.clash_report import Written, print_clash, report_of
 from metajudge.cli.options import (
-    ConcurrencyOption,
-    ConfigOption,
     DryRunOption,
     JsonOption,
-    PromptVersionOption,
+    Judges,
     ReportOption,
     StoreOption,
     StrictOption,
@@ -48,6 +38,7 @@ from metajudge.cli.options import (
     need_judges,
     refuse_bad_lines,
     store_path,
+    takes,
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs, versioned
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
@@ -156,6 +147,7 @@ SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 
 
 @takes_budget
+@takes("judges", Judges, "max_tokens")  # that is a setting of the candidates here
 def clash(
     prompt: Annotated[
         str | None,
@@ -164,6 +156,8 @@ def clash(
             metavar="PROMPT",
         ),
     ] = None,
+    *,
+    judges: Judges,
     candidate: Annotated[
         list[str] | None, typer.Option("--candidate", help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC")
     ] = None,
@@ -174,11 +168,6 @@ def clash(
             metavar="FILE",
         ),
     ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help=f"A judge of the panel: {SPEC}. Repeat; odd panels tie less.", metavar="SPEC"),
-    ] = None,
-    config: ConfigOption = None,
     criteria_model: Annotated[
         str | None,
         typer.Option(
@@ -220,7 +209,6 @@ def clash(
     max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of a candidate's answer.", min=1)] = None,
     criteria_temperature: Annotated[float, typer.Option(help="Temperature of the criteria.", min=0, max=2)] = 0.3,
     criteria_max_tokens: Annotated[int, typer.Option(help="Maximum tokens of the criteria.", min=1)] = 150,
-    prompt_version: PromptVersionOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the labels; recorded.")] = 0,
     attempts: Annotated[
         int, typer.Option(help="Maximum attempts at an evaluation with a failed call, over all runs.", min=1)
@@ -237,8 +225,6 @@ def clash(
     json_out: JsonFileOption = None,
     report: ReportOption = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = None,
-    *,
     spending: Spending,
     strict: StrictOption = False,
     max_cost_usd: Annotated[
@@ -296,11 +282,12 @@ def clash(
     limits = None
     if max_cost_usd is not None or max_latency_s is not None or within is not None:
         limits = Limits(max_cost_usd, max_latency_s, WITHIN if within is None else within)
-    file = ClashFile() if config is None else load_clash_file(config)
-    configured = file.candidates if candidates is None else load_candidates(candidates)
+    panel = judges.of(judges.judge, criteria=criteria_model)
+    configured = panel.candidates if candidates is None else load_candidates(candidates)
+    panel = with_flags(panel, candidates=(*(candidate or ()), *configured))
     settings = ClashSettings(
-        candidates=(*(candidate or ()), *configured),
-        criteria_model=criteria_model or file.criteria,
+        candidates=panel.candidates,
+        criteria_model=panel.criteria,
         given=given,
         observers=observers,
         voters=voters,
@@ -320,7 +307,6 @@ def clash(
         attempts=attempts,
     )
     settings.check()
-    panel = with_flags(file.panel, judge or (), prompt_version=prompt_version)
     need_judges(panel)
     outputs = Outputs(json_out, report, as_json)
     outputs.check(out, judgments)
@@ -330,7 +316,8 @@ def clash(
     if dry_run:
         estimate = estimate_clash(settings, panel, settings.items(asked.items))
         work = f"{len(asked.items)} prompts, {estimate.judgments} evaluations, at most {estimate.calls} calls"
-        print_estimate(estimate, work, as_json=False)
+        shown = panel if settings.asks_candidates else panel.model_copy(update={"candidates": ()})
+        print_estimate(estimate, work, shown, "clash")
         return
     if asked.from_file and out is None:
         raise typer.BadParameter("a file of prompts needs --out FILE: every attempt is kept there", param_hint="--out")
@@ -354,7 +341,7 @@ def clash(
 
     totals = ClashTotals(bad_lines=len(asked.rejects))
     steps = len(asked.items) * cycles * len(repeat_numbers(repeats))
-    found, reviews = spending.run(ranked, totals, steps, panel, store_path(store), "clash", concurrency, webhook=hook)
+    found, reviews = spending.run(ranked, totals, steps, panel, store_path(store), "clash", webhook=hook)
     _write(found, asked, limits, Written(out, judgments, reviews), outputs)
     raise typer.Exit(found.totals.exit_code)
 

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.loop import run
-from metajudge.cli.options import AgentOption, ConfigOption, JsonOption, StoreOption, echo_json, panel_from, store_path
+from metajudge.cli.loop import run, say
+from metajudge.cli.options import Agents, JsonOption, StoreOption, echo_json, store_path, takes
 from metajudge.errors import MetajudgeError
+from metajudge.panels.config import unused_sections
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.vetting import readiness as checks
@@ -17,14 +18,13 @@ from metajudge.vetting.agent_check import AgentCheck, check_agents
 MARKS = {"ok": "ok", "note": "--", "warning": "!!", "error": "XX"}
 
 
-def check(
-    agent: AgentOption = None,
-    config: ConfigOption = None,
-    rubric: Annotated[str | None, typer.Option(help="The rubric to try.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+@takes("agents", Agents, "strategy", "threshold", "families")
+def check(agents: Agents, as_json: JsonOption = False) -> None:
     """Ask every agent once about a tiny judgment; exit code 1 if one cannot answer."""
-    results = run(check_agents(panel_from(config, agent, rubric=rubric)))
+    panel = agents.panel()
+    if (unused := unused_sections(panel, "check")) is not None:
+        say(unused)
+    results = run(check_agents(panel))
     if as_json:
         echo_json({"agents": [result.to_json() for result in results]}, indent=True)
     else:
@@ -35,7 +35,7 @@ def check(
 
 def _line(result: AgentCheck) -> str:
     answer = result.answer
-    head = f"{answer.agent} at {result.endpoint}: "
+    head = f"{answer.agent} at {result.endpoint} ({result.endpoint.source}): "
     notices = "".join(f"\n  note: {notice}" for notice in result.notices)
     if answer.failure is not None:
         return f"{head}FAILED ({answer.failure.kind}) {answer.failure.message}{notices}"
@@ -65,7 +65,7 @@ def doctor(
     except MetajudgeError as error:
         found.append(checks.Check("settings", "error", str(error)))
     else:
-        found += checks.check_keys(settings, panel)
+        found += [*checks.check_keys(settings, panel), *checks.check_addresses(settings, panel)]
         try:
             where = store_path(store)
         except MetajudgeError as error:

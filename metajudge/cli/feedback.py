@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from metajudge.cli import feedback_report as told
 from metajudge.cli import options
 from metajudge.cli.loop import run, say
-from metajudge.cli.sending import BudgetUsdOption, Spending, print_estimate, takes_budget
+from metajudge.cli.sending import BudgetUsdOption, Spending, SpendingOnCases, print_estimate
 from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
@@ -226,15 +225,12 @@ def drafts(
 
 
 @app.command("rejudge")
-@takes_budget
+@options.takes("spending", SpendingOnCases)
+@options.takes("judges", options.Judges)
 def rejudge_draft(
     draft: DraftArgument,
-    judge: options.JudgeOption = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="Panel file (TOML) whose agents judge.", metavar="FILE")
-    ] = None,
-    concurrency: options.ConcurrencyOption = 16,
     *,
+    judges: options.Judges,
     spending: Spending,
     seed: options.ResamplingSeedOption = 0,
     store: options.StoreOption = None,
@@ -248,11 +244,10 @@ def rejudge_draft(
     Exit code 1: the draft is not better.
     """
     where = options.store_path(store)
-    panel = options.panel_from(config, judge, seed=None)
+    panel = judges.panel()
 
     async def estimated(book: DraftBook) -> tuple[HeldOut, Estimate]:
         found = await book.to_try(draft)
-        options.need_judges(panel)
         held = await held_out_records(book, found, now=time.time())
         return held, estimate_rejudging(panel, await book.active(found.name), found, held.records)
 
@@ -260,7 +255,6 @@ def rejudge_draft(
         async with session:
             book = _book(session.store, seed)
             found = await book.to_try(draft)
-            options.need_judges(session.config)
             comparison = await rejudge(session, book, found, seed=seed, now=time.time())
             await session.finish(RunEnd.FINISHED.value, {"draft": draft, "calls": session.meter.sent})
         return comparison
@@ -268,9 +262,10 @@ def rejudge_draft(
     if dry_run:
         held, found = _with_book(store, seed, estimated, maker="case")
         work = f"{len(held.records)} held-out records, at most {found.calls} calls"
-        print_estimate(found, work, as_json, {"records": len(held.records), "left_out": dict(held.left_out)})
+        counts = {"records": len(held.records), "left_out": dict(held.left_out)}
+        print_estimate(found, work, panel, "feedback rejudge", as_json, counts)
         return
-    with spending.session(panel, where, "feedback", concurrency) as session:
+    with spending.session(panel, where, "feedback") as session:
         comparison = run(compared(session))
     _judged(comparison, as_json)
 

@@ -28,11 +28,11 @@ _TITLES: Mapping[str, str] = {
     name: title
     for title, names in {
         MODELS: (
-            "agent config rubric strategy threshold families prompt-version temperature max-tokens criteria-model "
-            "criteria-temperature criteria-max-tokens candidate candidates model observers voters judge-weight "
-            "candidate-weight quorum repeats cycles regenerate ties with-reference keep-names attempts orders grade "
-            "combined rule include-self evaluator without top-k resamples baseline grid signals kind pooled "
-            "share folds no-early-exit seed seeds agent-scores prior"
+            "agent config rubric strategy threshold families prompt-version temperature max-tokens effort "
+            "thinking-budget criteria-model criteria-temperature criteria-max-tokens candidate candidates model "
+            "observers voters judge-weight candidate-weight quorum repeats cycles regenerate ties with-reference "
+            "keep-names attempts orders grade combined rule include-self evaluator without top-k resamples baseline "
+            "grid signals kind pooled share folds no-early-exit seed seeds agent-scores prior"
         ),
         INPUT: "data questions rankings responses limit category reviews",
         LABELS: "labels on labels-map right human",
@@ -43,7 +43,10 @@ _TITLES: Mapping[str, str] = {
             "within max-cost-usd max-latency-s"
         ),
         OUTPUT: "out json json-out report markdown store judgments details scores compare-people",
-        SPEND: "concurrency dry-run budget-usd budget-calls budget-tokens budget-file workers keep-failures",
+        SPEND: (
+            "concurrency requests-per-minute dry-run budget-usd budget-calls budget-tokens budget-file workers "
+            "keep-failures"
+        ),
         BATCH: "batch batch-wait batch-live-below batch-size batch-poll",
         SELECT: (
             "run decision panel since until assessments accepted kept min-probability guarantee all ignore-decisions "

@@ -7,22 +7,20 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import AgentOption, RubricOption, SeedOption, echo_lines
+from metajudge.cli.options import SeedOption, Vetting, echo_lines, takes
 from metajudge.errors import ConfigurationError, UserError
 from metajudge.files.command_line import command
-from metajudge.panels.config import PanelConfig, load_panel_file
-from metajudge.panels.template import STRATEGIES, check_agents, check_strategy, panel_text
+from metajudge.panels.building import named_agents
+from metajudge.panels.config import PanelConfig, load_panel_file, panel_config
+from metajudge.panels.template import STRATEGIES, panel_text
 from metajudge.rubric import load_rubric
 
 
+@takes("chosen", Vetting, "families")
 def init(
     path: Annotated[Path, typer.Argument(help="The panel file to write.", metavar="FILE")] = Path("panel.toml"),
-    agent: AgentOption = None,
-    strategy: Annotated[str | None, typer.Option(help=", ".join(STRATEGIES) + "; default by the agents.")] = None,
-    rubric: RubricOption = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Keep scores strictly above this; default 4.5, of rejudge 3.")
-    ] = None,
+    *,
+    chosen: Vetting,
     seed: SeedOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
@@ -34,8 +32,8 @@ def init(
         raise ConfigurationError(f"{path} is a folder: name a file, for instance {path / 'panel.toml'}")
     if path.exists() and not force:
         raise ConfigurationError(f"{path} already exists and was not changed: name another file, or give --force")
-    answers = _answers(agent, strategy, rubric)
-    text = panel_text(*answers, threshold=threshold, seed=seed, folder=path.parent)
+    answers = _answers(chosen.agent, chosen.strategy, chosen.rubric)
+    text = panel_text(*answers, threshold=chosen.threshold, seed=seed, folder=path.parent)
     _write(path, text, force)
     panel = load_panel_file(path)  # check the file as written
     agents = ", ".join(one.spec() for one in panel.agents) or "no agents"
@@ -57,13 +55,13 @@ def _answers(agents: list[str] | None, strategy: str | None, rubric: str | None)
             "1. Which models should score judgments? PROVIDER:MODEL, several separated by commas, e.g.\n"
             "   openai:gpt-4o-mini, anthropic:claude-sonnet-4-5. Empty: none, free evidence alone."
         )
-        agents = _named(_asked(explanation, "models", "", lambda text: check_agents(_named(text))))
-    agents = agents or []
-    check_agents(agents)
+        agents = _named(_asked(explanation, "models", "", lambda text: _checked(_named(text))))
+    agents = _checked(agents or [])
     if strategy is None:
-        default = PanelConfig.strategy_for(len(agents), votes=rubric == "binary")
+        default = panel_config({"agents": agents, "rubric": rubric or "short"}).chosen_strategy
         explanation = f"2. How should their scores be combined? {', '.join(STRATEGIES[:-1])}"
-        strategy = _asked(explanation, "strategy", default, check_strategy) if asking and agents else default
+        known = lambda one: panel_config({"strategy": one})  # noqa: E731
+        strategy = _asked(explanation, "strategy", default, known) if asking and agents else default
     if rubric is None:
         explanation = "3. Which rubric? short, long, binary, baseline, or your own YAML file"
         rubric = _asked(explanation, "rubric", "short", load_rubric) if asking and agents else "short"
@@ -81,6 +79,12 @@ def _asked(explanation: str, prompt: str, default: str, check: Callable[[str], o
             typer.echo(f"   {error}", err=True)
         else:
             return str(text)
+
+
+def _checked(agents: list[str]) -> list[str]:
+    """The agents; two of one name are refused."""
+    named_agents(panel_config({"agents": agents}).agents, {})
+    return agents
 
 
 def _named(text: str) -> list[str]:

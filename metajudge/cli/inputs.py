@@ -190,7 +190,7 @@ AS_THEY_ARE = Reading()
 
 reads_judgments = takes("reading", Reading)
 """Gives a command the options for reading its inputs, as its argument ``reading``."""
-reads_items = takes("reading", Reading, without="unit")
+reads_items = takes("reading", Reading, "unit")
 """The same for a command without intervals or splits by unit."""
 
 

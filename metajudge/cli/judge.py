@@ -12,16 +12,11 @@ from rich.table import Table
 
 from metajudge.cli.inputs import Reading, reads_items
 from metajudge.cli.options import (
-    ConcurrencyOption,
     DryRunOption,
     JsonOption,
-    JudgeOption,
-    JudgesOption,
-    PromptVersionOption,
+    Judges,
     SeedOption,
     StoreOption,
-    need_judges,
-    panel_from,
     refuse_bad_lines,
     store_path,
     takes,
@@ -91,6 +86,7 @@ def _next(totals: JudgeTotals) -> list[str]:
 
 @reads_items
 @takes("sending", Sending)
+@takes("judges", Judges)
 def judge(
     inputs: Annotated[
         list[str],
@@ -101,8 +97,7 @@ def judge(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Write one judgment per line (JSONL), readable by `vet`.", metavar="FILE")],
-    judge: JudgeOption = None,
-    config: JudgesOption = None,
+    judges: Judges,
     orders: Annotated[
         Literal["both", "given"], typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
     ] = "both",
@@ -124,8 +119,6 @@ def judge(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = None,
-    prompt_version: PromptVersionOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
     dry_run: DryRunOption = False,
@@ -141,15 +134,14 @@ def judge(
 
     Exit code 1: a call failed.
     """
-    panel = panel_from(config, judge, prompt_version=prompt_version, seed=seed)
-    need_judges(panel)
+    panel = judges.panel(seed=seed)
     if combined is not None and (grade or orders != "both"):
         raise typer.BadParameter(
             "needs both games of a pair: leave out --grade and --orders given", param_hint="--combined"
         )
     if rule is not None and combined is None:
         raise typer.BadParameter("applies to --combined FILE only: give both, or leave it out", param_hint="--rule")
-    check_apart([*inputs, *([config] if config else [])], [out, combined])
+    check_apart([*inputs, *([judges.config] if judges.config else [])], [out, combined])
     source = reading.open_items(inputs, responses=None if grade else 2, limit=limit)
     if not sum(1 for _ in source):  # all items are read before anything is sent
         reason = f": {source.rejects[0]}" if source.rejects else ""
@@ -158,7 +150,7 @@ def judge(
     if dry_run:
         found = estimate_judging(panel, source, orders, grade=grade, with_reference=with_reference)
         work = f"{source.items} items, {found.judgments} judgments, as many calls"
-        print_estimate(found, work, as_json, {"items": source.items})
+        print_estimate(found, work, panel, "judge --grade" if grade else "judge", as_json, {"items": source.items})
         return
     where = store_path(store)
     batches = sending.batches(where)
@@ -196,7 +188,7 @@ def judge(
                 on_combined=on_combined,
             )
 
-    sending.run(judged, totals, shown * len(panel.agents), panel, where, "judge", concurrency, batch=batches)
+    sending.run(judged, totals, shown * len(panel.agents), panel, where, "judge", batch=batches)
     write_lines(Path(f"{out}.rejects.jsonl"), (asdict(reject) for reject in rejects))
     write_lines(Path(f"{out}.failures.jsonl"), totals.failed_games)
     totals.store, totals.out = str(where), str(out)

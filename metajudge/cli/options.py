@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from metajudge.cli.boundary import keeps_state_in
 from metajudge.errors import BadLineError, ConfigurationError
 from metajudge.files.command_line import command, store_words
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
+from metajudge.providers.model import Effort
 from metajudge.settings import DEFAULT_STORE, Settings
 from metajudge.types.location import StoreLocation, copy_first, store_location
 
@@ -24,8 +26,6 @@ Command = Callable[..., None]
 
 _OLD_DEFAULT = "metajudge.duckdb"
 """The store that version 0.2 used where none was named."""
-
-AGENT_HELP = "A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel."
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Panel file (TOML); options override it.", metavar="FILE")
@@ -53,14 +53,6 @@ StrictOption = Annotated[
     typer.Option(
         "--strict", help="Exit with 1 at a bad line, before any model is asked, and if a judgment has no verdict."
     ),
-]
-JudgeOption = Annotated[
-    list[str] | None,
-    typer.Option("--judge", help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat for several.", metavar="SPEC"),
-]
-JudgesOption = Annotated[
-    Path | None,
-    typer.Option("--config", help="Panel file (TOML) whose agents judge; --judge replaces them.", metavar="FILE"),
 ]
 ReportOption = Annotated[
     list[Path] | None,
@@ -113,10 +105,12 @@ complete_bar = complete(("precision=", "right among the labelled ones kept"), ("
 complete_agent = complete_from("providers.spec", lambda found: (f"{name}:" for name in found.PROVIDERS))
 
 AgentOption = Annotated[
-    list[str] | None, typer.Option("--agent", help=AGENT_HELP, metavar="SPEC", autocompletion=complete_agent)
-]
-RubricOption = Annotated[
-    str | None, typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_rubric)
+    list[str] | None,
+    typer.Option(
+        help="A meta-judge: [NAME=]PROVIDER:MODEL[@BASE_URL], e.g. openai:gpt-4o-mini. Repeat for a panel.",
+        metavar="SPEC",
+        autocompletion=complete_agent,
+    ),
 ]
 ConcurrencyOption = Annotated[
     int | None,
@@ -136,15 +130,15 @@ ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]
 
 
-def takes(argument: str, group: type, *, without: str | None = None) -> Callable[[Command], Command]:
+def takes(argument: str, group: type, *without: str) -> Callable[[Command], Command]:
     """Gives a command the fields of a dataclass as options, where one argument stands that receives them all.
 
     Args:
         argument: of the command; its value is an instance of ``group``.
         group: a dataclass whose fields have types that typer reads, and defaults.
-        without: a field that is no option of the command.
+        without: fields that are no options of the command.
     """
-    fields = {name: one for name, one in inspect.signature(group).parameters.items() if name != without}
+    fields = {name: one for name, one in inspect.signature(group).parameters.items() if name not in without}
 
     def with_options(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -163,6 +157,103 @@ def takes(argument: str, group: type, *, without: str | None = None) -> Callable
         return grouped
 
     return with_options
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The panel file of a command, and how its agents are asked: each option is a setting of the file, too."""
+
+    config: ConfigOption = None
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Maximum tokens of an agent's reply, thoughts included.", min=1)
+    ] = None
+    effort: Annotated[
+        Effort | None, typer.Option(help="How much the agents think before they answer, where the model can.")
+    ] = None
+    thinking_budget: Annotated[
+        int | None, typer.Option(help="Tokens the agents may think for, where the provider has such a setting.", min=1)
+    ] = None
+    requests_per_minute: Annotated[
+        float | None, typer.Option(help="Maximum requests a minute to each address.", min=0.001)
+    ] = None
+    prompt_version: PromptVersionOption = None
+
+    def of(self, agents: Sequence[str] | None, **flags: Any) -> PanelConfig:
+        """The panel of the file, if any, changed by the options that are given; see :func:`with_flags`."""
+        panel = PanelConfig() if self.config is None else load_panel_file(self.config)
+        own = {one.name: getattr(self, one.name) for one in fields(Asking) if one.name != "config"}
+        return with_flags(panel, agents or (), **own, **flags)
+
+
+def need_judges(panel: PanelConfig) -> None:
+    """Raises ConfigurationError: no agent judges."""
+    if not panel.agents:
+        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
+
+
+@dataclass(frozen=True)
+class _Judging:
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="A judge: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat; odd panels tie less.", metavar="SPEC"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Judges(Asking, _Judging):
+    """The judges of a command."""
+
+    def panel(self, **flags: Any) -> PanelConfig:
+        """The panel of judges.
+
+        Raises:
+            ConfigurationError: no agent judges, or a panel that makes no sense.
+        """
+        panel = self.of(self.judge, **flags)
+        need_judges(panel)
+        return panel
+
+
+@dataclass(frozen=True)
+class Vetting:
+    """Meta-judges, and how their scores become decisions."""
+
+    agent: AgentOption = None
+    rubric: Annotated[
+        str | None, typer.Option(help="short, long, binary, baseline or a YAML file.", autocompletion=complete_rubric)
+    ] = None
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
+            "or signals (no model). Default: by the number of agents.",
+            autocompletion=complete_strategy,
+        ),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Keep scores strictly above this; default 4.5, of rejudge 3. Given, the score decides, with a "
+            "calibration, too."
+        ),
+    ] = None
+    families: Annotated[
+        str | None,
+        typer.Option(
+            help="Meta-judges of the same family as the judge or a candidate: warn (default), forbid or ignore.",
+            autocompletion=complete_families,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Agents(Asking, Vetting):
+    """The meta-judges of a command, and how they are asked."""
+
+    def panel(self, **flags: Any) -> PanelConfig:
+        """The panel of meta-judges."""
+        own = {one.name: getattr(self, one.name) for one in fields(Vetting) if one.name != "agent"}
+        return self.of(self.agent, **own, **flags)
 
 
 _typed: list[str] = []
@@ -193,17 +284,6 @@ def counted(number: int, noun: str) -> str:
 def counted_cases(number: int) -> str:
     """A number of cases as text."""
     return counted(number, "case")
-
-
-def panel_from(config: Path | None, agents: list[str] | None, **flags: Any) -> PanelConfig:
-    """The panel of the file, if any, changed by the flags that are given; see :func:`with_flags`."""
-    return with_flags(PanelConfig() if config is None else load_panel_file(config), agents or (), **flags)
-
-
-def need_judges(panel: PanelConfig) -> None:
-    """Raises ConfigurationError: no agent judges."""
-    if not panel.agents:
-        raise ConfigurationError("no judge: give --judge PROVIDER:MODEL, or a --config with agents")
 
 
 def refuse_bad_lines(rejects: Sequence["Reject"], strict: bool) -> None:

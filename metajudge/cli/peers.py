@@ -1,24 +1,23 @@
 """``metajudge peers``: models rank each other's answers, and the consensus of their rankings."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from metajudge.cli.options import (
-    ConcurrencyOption,
-    ConfigOption,
+    Asking,
     DryRunOption,
     JsonOption,
-    PromptVersionOption,
     ReportOption,
     StoreOption,
     StrictOption,
     echo_lines,
-    panel_from,
     refuse_bad_lines,
     store_path,
+    takes,
 )
 from metajudge.cli.outputs import JsonFileOption, Outputs
 from metajudge.cli.peers_report import alignment_table, domain_tables, overview, report_of, self_table, standings_table
@@ -26,7 +25,6 @@ from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.files.output import check_apart
 from metajudge.installation import __version__
 from metajudge.judging.ranking_replies import written as order_text
-from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.peers import Ballot, Options, analyse, read_ballots, read_human_rankings
 from metajudge.peers.figures import MEASURES
 from metajudge.peers.findings import IncludeSelf, PeerFindings
@@ -43,6 +41,7 @@ from metajudge.session import Session
 
 
 @takes_budget
+@takes("asking", Asking)
 def peers(
     questions: Annotated[
         Path | None, typer.Option(help="Questions (JSONL: id, question, and domain where known).", metavar="FILE")
@@ -59,7 +58,8 @@ def peers(
             help="Existing rankings (JSONL: question_id, evaluator, ranking); no model is asked.", metavar="FILE"
         ),
     ] = None,
-    config: ConfigOption = None,
+    *,
+    asking: Asking,
     rule: Annotated[str, typer.Option(help="The voting rule of the consensus; the others are compared.")] = "kemeny",
     human: Annotated[
         list[str] | None,
@@ -94,15 +94,12 @@ def peers(
     quorum: Annotated[
         int | None, typer.Option(help="Minimum ballots per question; default: more than half of those requested.")
     ] = None,
-    prompt_version: PromptVersionOption = None,
     seed: Annotated[
         int, typer.Option(help="Seed of display orders and resamples; sent to models that support one.")
     ] = 0,
     resamples: Annotated[int, typer.Option(help="Bootstrap draws for intervals; 0 for none.")] = 2000,
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
     store: StoreOption = None,
-    concurrency: ConcurrencyOption = None,
-    *,
     spending: Spending,
     out: Annotated[
         Path | None,
@@ -122,7 +119,9 @@ def peers(
     Exit code 1: an answer or a ballot is missing.
     """
     outputs = Outputs(json_out, report, as_json)
-    check_apart([one for one in (questions, rankings, config) if one is not None], [json_out, out, *(report or ())])
+    check_apart(
+        [one for one in (questions, rankings, asking.config) if one is not None], [json_out, out, *(report or ())]
+    )
     outputs.check()
     options = Options(
         rule=rule,
@@ -138,21 +137,21 @@ def peers(
     if (rankings is None) == (questions is None):
         raise typer.BadParameter("give either --rankings FILE, or --questions FILE with a --model for each model")
     if rankings is not None:
-        if model or evaluator or config is not None or out is not None or dry_run:
+        if model or evaluator or asking.config is not None or out is not None or dry_run:
             raise typer.BadParameter(
                 "--rankings asks no model: leave out --model, --evaluator, --config, --out and --dry-run"
             )
         ballots, provenance, code = _read(rankings, limit, strict)
     else:
         assert questions is not None
-        panel = panel_from(config, model, prompt_version=prompt_version, seed=seed)
-        judges = with_flags(PanelConfig(), evaluator or ()).agents
+        panel, judges = asking.of(model, seed=seed), replace(asking, config=None).of(evaluator).agents
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
         refuse_bad_lines(asked.rejects, strict)
         estimate = estimate_peers(panel, asked.items, judges)  # rejects invalid combinations of models
         if dry_run:
-            print_estimate(estimate, f"{len(asked.items)} questions, {estimate.calls} calls", as_json=False)
+            every = panel.model_copy(update={"agents": (*panel.agents, *judges)})
+            print_estimate(estimate, f"{len(asked.items)} questions, {estimate.calls} calls", every, "peers")
             return
         if out is None:
             raise typer.BadParameter("give --out BALLOTS.jsonl: every attempt is kept there")
@@ -171,7 +170,7 @@ def peers(
 
         totals = PeersTotals(bad_lines=len(asked.rejects))
         steps = (2 * len(panel.agents) + len(judges)) * len(asked.items)
-        found = spending.run(ranked, totals, steps, panel, store_path(store), "peers", concurrency)
+        found = spending.run(ranked, totals, steps, panel, store_path(store), "peers")
         for line in summary_lines(found.totals, out):
             typer.echo(line, err=as_json)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -11,14 +11,15 @@ import orjson
 import typer
 
 from metajudge.cli.loop import run, say, stop_on_interrupt
-from metajudge.cli.options import takes
+from metajudge.cli.options import ConcurrencyOption, takes
 from metajudge.providers.budget import Budget
 from metajudge.providers.shared_budget import open_budget
+from metajudge.providers.spec import parse_agent_spec, where_texts_go
 from metajudge.runs.loop import Stop
 from metajudge.types.location import StoreLocation
 
 if TYPE_CHECKING:
-    from metajudge.panels.config import PanelConfig
+    from metajudge.panels.config import AgentConfig, PanelConfig
     from metajudge.providers.batch_queue import BatchSettings
     from metajudge.runs.estimate import Estimate
     from metajudge.runs.progress import Progress
@@ -34,8 +35,9 @@ DEFAULT_POLL_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Budget of a command."""
+    """Budget of a command, and how much it asks at once."""
 
+    concurrency: ConcurrencyOption = None
     budget_usd: BudgetUsdOption = None
     budget_calls: Annotated[
         int | None, typer.Option("--budget-calls", help="Stop before making more calls than this, retries included.")
@@ -66,7 +68,6 @@ class Spending:
         panel: "PanelConfig",
         store: StoreLocation,
         command: str,
-        concurrency: int | None,
         *,
         batch: "BatchSettings | None" = None,
         webhook: "Webhook | None" = None,
@@ -80,7 +81,7 @@ class Spending:
                 store=store,
                 command=command,
                 notify=say,
-                concurrency=concurrency,
+                concurrency=self.concurrency,
                 budget=budget,
                 batch=batch,
                 webhook=webhook,
@@ -94,7 +95,6 @@ class Spending:
         panel: "PanelConfig",
         store: StoreLocation,
         command: str,
-        concurrency: int | None,
         **more: Any,
     ) -> T:
         """Runs a task in an open session with its progress shown; the first Ctrl-C lets calls in flight finish.
@@ -102,7 +102,7 @@ class Spending:
         Args:
             totals: of the task; the seconds of the whole command are noted in them.
             steps: what the progress counts to.
-            panel, store, command, concurrency, more: see :meth:`session`.
+            panel, store, command, more: see :meth:`session`.
         """
         from metajudge.runs.progress import Progress  # as the session: not every command needs it
 
@@ -114,7 +114,7 @@ class Spending:
                 with Progress(totals, session.meter, steps) as progress:
                     return await task(session, stop, progress)
 
-        with self.session(panel, store, command, concurrency, **more) as session:
+        with self.session(panel, store, command, **more) as session:
             found = run(running(session))
         totals.total_s = time.monotonic() - STARTED
         return found
@@ -122,6 +122,13 @@ class Spending:
 
 takes_budget = takes("spending", Spending)
 """Gives a command the options for its budget, as its argument ``spending``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingOnCases(Spending):
+    """The same for commands that ask several questions about each case."""
+
+    concurrency: ConcurrencyOption = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +192,33 @@ class Sending(Spending):
         )
 
 
-def print_estimate(estimate: "Estimate", work: str, as_json: bool, counts: Mapping[str, object] | None = None) -> None:
-    """Prints the estimate of a run.
+def say_where_texts_go(agents: "Iterable[AgentConfig]") -> None:
+    """Says at which addresses agents would be asked."""
+    if sentence := where_texts_go(parse_agent_spec(one.spec()) for one in agents):
+        say(sentence)
+
+
+def print_estimate(
+    estimate: "Estimate",
+    work: str,
+    panel: "PanelConfig",
+    task: str,
+    as_json: bool = False,
+    counts: Mapping[str, object] | None = None,
+) -> None:
+    """Prints the estimate of a run; on standard error where texts would go, and what of the panel is not used.
 
     Args:
         work: what would be asked, such as "3 items, 12 judgments, as many calls".
         counts: printed before the estimate's own, as JSON.
     """
+    from metajudge.panels.config import unused_sections
     from metajudge.runs.estimate import THOUGHT_TOKENS
 
+    if (unused := unused_sections(panel, task)) is not None:
+        say(unused)
+    if estimate.calls:
+        say_where_texts_go(panel.models if task == "clash" else panel.all_agents)
     if as_json:
         typer.echo(orjson.dumps({**(counts or {}), **estimate.to_json()}).decode())
         return

@@ -1,17 +1,19 @@
 """``metajudge serve`` and ``metajudge mcp``: the HTTP service, and a server of the Model Context Protocol."""
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import AgentOption, ConfigOption, StoreOption, panel_from
+from metajudge.cli.options import AgentOption, Asking, ConfigOption, StoreOption, takes
 from metajudge.errors import ConfigurationError
 from metajudge.installation import install_command
 from metajudge.panels.config import PanelConfig
 
 
+@takes("asking", Asking, "config")
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; default 127.0.0.1.")] = None,
     port: Annotated[
@@ -67,6 +69,8 @@ def serve(
     scope: Annotated[
         list[str] | None, typer.Option(help="Of --new-key: vet, read, review, admin. Repeatable; default all.")
     ] = None,
+    *,
+    asking: Asking,
 ) -> None:
     """Serve vetting over HTTP: POST /v1/vet, documented at /docs.
 
@@ -84,7 +88,7 @@ def serve(
         return
 
     def panel_of(file: Path | None, flags: bool) -> PanelConfig:
-        return panel_from(file, agent if flags else None)
+        return replace(asking if flags else Asking(), config=file).of(agent if flags else None)
 
     server.run(
         config or [],

@@ -15,21 +15,14 @@ from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_mis
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run, run_stoppable, say
 from metajudge.cli.options import (
-    AgentOption,
-    ConcurrencyOption,
-    ConfigOption,
+    Agents,
     JsonOption,
     OtherCalibrationOption,
-    PromptVersionOption,
     ReportOption,
-    RubricOption,
     SeedOption,
     StoreOption,
     WebhookOption,
-    complete_families,
     complete_policy,
-    complete_strategy,
-    panel_from,
     rejects_path,
     store_path,
     takes,
@@ -67,27 +60,12 @@ STARTED = time.monotonic()
 @reads_judgments
 @takes_labels
 @takes("sending", Sending)
+@takes("agents", Agents)
 def vet(
     inputs: Annotated[
         list[str], typer.Argument(help="Files or folders of judgments; - is standard input.", metavar="INPUT...")
     ],
-    agent: AgentOption = None,
-    rubric: RubricOption = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            help="single, weighted_average, majority_vote, panel_discussion, rejudge (agents judge the item blind), "
-            "or signals (no model). Default: by the number of agents.",
-            autocompletion=complete_strategy,
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Keep scores strictly above this; default 4.5, of rejudge 3. Given, the score decides, with a "
-            "calibration, too."
-        ),
-    ] = None,
+    agents: Agents,
     cut: Annotated[
         float | None,
         typer.Option(
@@ -98,7 +76,6 @@ def vet(
             max=1,
         ),
     ] = None,
-    config: ConfigOption = None,
     store: StoreOption = None,
     out: Annotated[
         str | None,
@@ -143,15 +120,6 @@ def vet(
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
     webhook: WebhookOption = None,
-    families: Annotated[
-        str | None,
-        typer.Option(
-            help="Meta-judges of the same family as the judge or a candidate: warn (default), forbid or ignore.",
-            autocompletion=complete_families,
-        ),
-    ] = None,
-    prompt_version: PromptVersionOption = None,
-    concurrency: ConcurrencyOption = None,
     seed: SeedOption = None,
     no_early_exit: Annotated[
         bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")
@@ -186,18 +154,8 @@ def vet(
         check_writable(markdown)
     check_reports(report)
     bars = parse_fail_under(fail_under)
-    panel = panel_from(
-        config,
-        agent,
-        rubric=rubric,
-        strategy=strategy,
-        threshold=threshold,
-        cut=cut,
-        seed=seed,
-        early_exit=False if no_early_exit else None,
-        families=families,
-        prompt_version=prompt_version,
-    )
+    early_exit = False if no_early_exit else None
+    panel = agents.panel(cut=cut, seed=seed, early_exit=early_exit)
     if panel.early_exit is None:
         # One agent after the other would be one batch after the other, a day each.
         panel = panel.model_copy(update={"early_exit": not sending.batch})
@@ -225,7 +183,9 @@ def vet(
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
     batches, rejects = sending.batches(where), rejects_path(None if far else out_file, where)
     with contextlib.closing(sending.budget()) as budget:
-        opened = vetting(store=where, concurrency=concurrency, budget=budget, batch=batches, notify=say, command="vet")
+        opened = vetting(
+            store=where, concurrency=sending.concurrency, budget=budget, batch=batches, notify=say, command="vet"
+        )
         rewards = _rewards(inputs, opened.calibration)
         results = _results(labelling, bars, report, audit_share)
         settings = None if webhook or rewards else partial(settings_digest, _settings(typed), inputs)
@@ -239,7 +199,7 @@ def vet(
         typer.echo(f"metajudge: {notice}", err=True)
     summary.store, summary.out = str(where), out if far else out and str(out_file)
     summary.total_s = time.monotonic() - STARTED
-    words = words_of(inputs, config, agent, store)
+    words = words_of(inputs, agents.config, agents.agent, store)
     _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
     reached = reached_by(bars, summary, results.labels)
     raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
@@ -296,7 +256,7 @@ def _webhook(url: str | None) -> "Webhook | None":
 
 
 _NO_SETTINGS: Final = frozenset(
-    {"inputs", "store", "out", "report", "concurrency", "fail_under", "markdown", "as_json", "dry_run", "sending"}
+    {"inputs", "store", "out", "report", "fail_under", "markdown", "as_json", "dry_run", "sending"}
     | {"engine", "workers"}
 )
 """Options on which no result depends."""
@@ -398,4 +358,4 @@ def _print_estimate(panel: PanelConfig, source: JudgmentSource, stored: "StoredR
         f"{found.judgments} judgments ({found.without_verdict} without a verdict), {found.stored} of them stored under "
         f"prompt version {found.prompt_version}{also}; for the others at most {found.calls} calls"
     )
-    print_estimate(found, work, as_json)
+    print_estimate(found, work, panel, "vet", as_json)

@@ -22,7 +22,7 @@ from metajudge.feedback.drafting import DraftBook
 from metajudge.judging.records import parameters_set
 from metajudge.panels.config import PanelConfig
 from metajudge.runs.estimate import Estimate
-from metajudge.session import Respondent, Respondents, Session
+from metajudge.session import Respondent, Respondents, Session, note_unused
 from metajudge.types.spent import Calls, total
 
 NO_TEXTS = "its texts are not in the store"
@@ -93,6 +93,7 @@ async def rejudge(
         raise InputError("rejudging needs the store that has the reviews")
     base = await book.active(draft.name)
     held = await held_out_records(book, draft, now=now)
+    note_unused(session, "feedback rejudge")
     new = await case_panel(session, draft.policy, case_rubric(draft.policy), judges)
     old = await case_panel(session, base, case_rubric(base), judges)
     tried = await all_of(_tried(one, old, new, _gave(new.judges, one.result, base)) for one in held.records)

@@ -100,7 +100,7 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
 
 def parameters_set(parameters: Parameters) -> dict[str, float | str]:
     """Parameters that differ from the provider's defaults; headers are left out because they may contain secrets."""
-    names = ("temperature", "top_p", "max_tokens", "seed", "effort")
+    names = ("temperature", "top_p", "max_tokens", "seed", "effort", "thinking_budget")
     return {name: value for name in names if (value := getattr(parameters, name)) not in (None, "")}
 
 

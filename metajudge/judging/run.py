@@ -17,7 +17,7 @@ from metajudge.runs.estimate import REASONING_TOKENS, Estimate, prices_of, size_
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Respondent, Respondents, Session
+from metajudge.session import Respondent, Respondents, Session, note_unused
 from metajudge.types import Item, Judgment
 
 J = TypeVar("J", PairwiseJudge, GradingJudge)
@@ -163,6 +163,7 @@ async def judge_items(
         ConfigurationError: no judge, or a rule without both orders.
         InputError: an item that is none, or that has another number of responses than two.
     """
+    note_unused(session, "judge")
     asked = session.models(judges)
     assignments = _games(asked, items, orders, with_reference, rule)
     return await _run(session, asked, assignments, rule, totals, stop, on_game, on_combined)
@@ -179,6 +180,7 @@ async def grade_items(
     on_game: Callable[[int, Game | Grading], None] | None = None,
 ) -> Judged:
     """Has every judge grade every response of every item alone, from 1 to 10; see :func:`judge_items`."""
+    note_unused(session, "judge --grade")
     asked = session.models(judges)
     return await _run(session, asked, _gradings(asked, items, with_reference), None, totals, stop, on_game, None)
 

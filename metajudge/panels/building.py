@@ -1,7 +1,7 @@
 """From a panel as configured to a panel that can be asked."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -12,12 +12,11 @@ from metajudge.prompts.reply_form import ReplyForm
 from metajudge.prompts.versions import FIRST, check_version
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.model import Endpoint, Model, Parameters
-from metajudge.providers.prices import FlatPrice
+from metajudge.providers.prices import FlatPrice, Price, find_price
 from metajudge.providers.spec import PROVIDERS, AgentSpec, check_provider, parse_agent_spec
 from metajudge.providers.stack import Resources, build_model, wrap_model
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.scoring.formulas import exceeds
-from metajudge.settings import Settings
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.outcome import decide_scores
 from metajudge.strategies.panel import default_threshold
@@ -70,14 +69,14 @@ def endpoint_limits(config: PanelConfig, run: LimitSettings) -> dict[Endpoint, L
         ConfigurationError: a key that is neither.
     """
     found: dict[Endpoint, LimitSettings] = {}
-    for agent in () if run.given else config.all_agents:
+    for agent in () if run.given else config.models:
         if agent.model.partition(":")[0] not in PROVIDERS:  # an object of the caller's
             continue
         spec = parse_agent_spec(agent.spec())
         if (slots := PROVIDERS[spec.provider].slots) is not None:
             found[spec.endpoint] = replace(run, per_endpoint=slots)
     for where, limits in config.limits.items():
-        rates = limits.requests_per_minute, limits.tokens_per_minute
+        rates = limits.requests_per_minute or config.requests_per_minute, limits.tokens_per_minute
         settings = LimitSettings(run.concurrency, limits.concurrency, *rates, given=run.given)
         if where.startswith(("http://", "https://")):
             for protocol in ("openai", "anthropic"):
@@ -88,25 +87,9 @@ def endpoint_limits(config: PanelConfig, run: LimitSettings) -> dict[Endpoint, L
     return found
 
 
-class AgentKeys:
-    """Finds an agent's key: in the variable that its ``api_key_env`` names, else by its provider."""
-
-    def __init__(self, config: PanelConfig, settings: Settings) -> None:
-        self._settings = settings
-        self._variables: dict[str, str] = {}
-        for agent in config.all_agents:
-            self.register(agent)
-
-    def register(self, agent: AgentConfig) -> None:
-        """Takes an agent that is about to be built; one of the same name before it leaves nothing behind."""
-        if agent.api_key_env:
-            self._variables[parse_agent_spec(agent.spec()).name] = agent.api_key_env
-        elif self._variables and not agent.model.startswith("object:"):  # a model object has no key
-            self._variables.pop(parse_agent_spec(agent.spec()).name, None)
-
-    def __call__(self, spec: AgentSpec) -> str | None:
-        variable = self._variables.get(spec.name)
-        return self._settings.key_for(spec) if variable is None else self._settings.key_in(variable, spec)
+def spec_of(agent: AgentConfig) -> AgentSpec:
+    """Which model an agent asks, where, and with which key."""
+    return replace(parse_agent_spec(agent.spec()), key_variable=agent.api_key_env)
 
 
 def agent_name(agent: AgentConfig, objects: Mapping[str, Model]) -> str:
@@ -114,6 +97,33 @@ def agent_name(agent: AgentConfig, objects: Mapping[str, Model]) -> str:
     if agent.name is not None and agent.name in objects:
         return agent.name
     return parse_agent_spec(agent.spec()).name
+
+
+def named_agents(agents: Iterable[AgentConfig], objects: Mapping[str, Model]) -> dict[str, AgentConfig]:
+    """Agents by name.
+
+    Raises:
+        ConfigurationError: two of one name.
+    """
+    found: dict[str, AgentConfig] = {}
+    for agent in agents:
+        name = agent_name(agent, objects)
+        if name in found:
+            raise ConfigurationError(
+                f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
+            )
+        found[name] = agent
+    return found
+
+
+def own_price(agent: AgentConfig) -> FlatPrice | None:
+    """The price that an agent is configured with."""
+    return None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+
+
+def price_of(agent: AgentConfig) -> Price | None:
+    """What an agent's model costs: as configured, else by the price list; None where that is unknown."""
+    return own_price(agent) or find_price(parse_agent_spec(agent.spec()))
 
 
 def build_agent_model(
@@ -124,11 +134,11 @@ def build_agent_model(
     Raises:
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
-    price = None if agent.price is None else FlatPrice.of(agent.price.input, agent.price.output)
+    price = own_price(agent)
     name = agent_name(agent, objects)
     if name in objects:
         return wrap_model(objects[name], resources=resources, price=price)
-    spec = parse_agent_spec(agent.spec())
+    spec = spec_of(agent)
     if streaming:
         from metajudge.providers.stack import build_streaming_model
 
@@ -138,14 +148,11 @@ def build_agent_model(
 
 def parameters_of(agent: AgentConfig, seed: int | None) -> Parameters:
     """The request settings of an agent; ``seed`` where it has none of its own."""
+    alike = ("temperature", "top_p", "max_tokens", "effort", "thinking_budget", "timeout_s")
     return Parameters(
-        temperature=agent.temperature,
-        top_p=agent.top_p,
-        max_tokens=agent.max_tokens,
+        **{name: getattr(agent, name) for name in alike},
         seed=seed if agent.seed is None else agent.seed,
-        effort=agent.effort,
         headers=tuple(sorted(agent.headers.items())),
-        timeout_s=agent.timeout_s,
         extra_body=json.dumps(agent.extra_body, sort_keys=True, ensure_ascii=False) if agent.extra_body else "",
     )
 
@@ -160,31 +167,16 @@ class _Assembly:
     def vetter(self) -> Vetter:
         config = self.config
         check_version(config.prompt_set)
-        if (
-            config.rubric not in BUILTIN_RUBRICS or config.weights is not None
-        ):  # a wrong name is an error even if unused
+        if config.rubric not in BUILTIN_RUBRICS or config.weights is not None:  # a wrong one is an error even if unused
             load_rubric(config.rubric, config.weights, prompt_set=config.prompt_set)
-        built = {
-            name: build_agent_model(agent, self.resources, self.models) for name, agent in self._named_agents().items()
-        }
+        agents = named_agents(config.all_agents, self.models)
+        built = {name: build_agent_model(agent, self.resources, self.models) for name, agent in agents.items()}
         default = self._panel(None, Route(), built)
-        routes = {category: self._panel(category, route, built) for category, route in self.config.routes.items()}
+        routes = {category: self._panel(category, route, built) for category, route in config.routes.items()}
         for panel in (default, *routes.values()):
             if (notice := foregone(panel)) is not None:
-                self.resources.notices.say(notice)
-        return Vetter(default, routes, self.config.seed, self.resources.notices.say)
-
-    def _named_agents(self) -> dict[str, AgentConfig]:
-        """Agents by name, the summariser included."""
-        agents: dict[str, AgentConfig] = {}
-        for agent in self.config.all_agents:
-            name = agent_name(agent, self.models)
-            if name in agents:
-                raise ConfigurationError(
-                    f"agent {name} is given more than once: name the agents apart with NAME=PROVIDER:MODEL"
-                )
-            agents[name] = agent
-        return agents
+                self._say(notice)
+        return Vetter(default, routes, config.seed, self._say)
 
     def _panel(self, category: str | None, route: Route, built: Mapping[str, Model]) -> Panel:
         config = self.config
@@ -224,13 +216,10 @@ class _Assembly:
         given = route.strategy or self.config.strategy
         if given == "majority_vote" and route.strategy is None and route.agents is not None and len(agents) == 1:
             return StrategyName.SINGLE  # a route may leave one agent of a voting panel
-        if given is None:
-            binary = len(agents) > 1 and any(self._rubric(agent, route).kind == "binary" for agent in agents)
-            given = self.config.strategy_for(len(agents), votes=binary or self.config.votes_by_default)
-        return StrategyName(given)
+        return StrategyName(given or self.config.default_strategy(agents, route.rubric or self.config.rubric))
 
     def _chosen(self, category: str | None, route: Route) -> list[AgentConfig]:
-        by_name = {agent_name(agent, self.models): agent for agent in self.config.agents}
+        by_name = named_agents(self.config.agents, self.models)
         unknown = [name for name in (*(route.agents or ()), *(route.agent_weights or ())) if name not in by_name]
         if unknown:
             there = ", ".join(by_name) or "none"
@@ -251,7 +240,7 @@ class _Assembly:
         form = self._form(agent, name, rubric, strategy)
         parameters = parameters_of(agent, self.config.seed)
         if form.analysis and parameters.max_tokens is None:
-            parameters = replace(parameters, max_tokens=ANALYSIS_MAX_TOKENS)
+            parameters = replace(parameters, max_tokens=ANALYSIS_MAX_TOKENS + (agent.thinking_budget or 0))
         return Agent(
             name=name,
             model=built[name],
@@ -279,7 +268,7 @@ class _Assembly:
             return ReplyForm(explanations=agent.explanations)
         analysis = agent.analysis
         if analysis is None:
-            analysis = version != FIRST and agent.effort in (None, "none")
+            analysis = version != FIRST and agent.effort in (None, "none") and agent.thinking_budget is None
             if analysis and ANALYSIS in rubric.scored_names:
                 analysis = False
                 self._say(f"agent {name}: no analysis is asked for, because a criterion of {rubric.name} has that name")

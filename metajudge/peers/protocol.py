@@ -114,7 +114,7 @@ class Peer:
     def identity(self) -> list[object]:
         """What determines its replies, besides what it is asked."""
         p = self.parameters
-        settings = [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers]
+        settings = [p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers, *p.later.values()]
         return [str(self.model.endpoint), self.model.name, settings, self.copy]
 
     @property

@@ -40,7 +40,7 @@ from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all
 from metajudge.runs.outputs import AttemptFile
 from metajudge.runs.totals import RunTotals
-from metajudge.session import Respondent, Session
+from metajudge.session import Respondent, Session, note_unused
 from metajudge.types.spent import sum_if_known
 
 R = TypeVar("R", PeerAnswer, Ballot)
@@ -174,6 +174,7 @@ async def run_peers(
     async with session.recording(totals, stop):
         asked = as_questions(questions)
         totals.questions = len(asked)
+        note_unused(session, "peers")
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
             answers = stack.enter_context(_attempts(out and answers_path(out), PeerAnswer, "an answer"))

@@ -69,7 +69,7 @@ class HttpModel:
         negotiation, protocol = self.negotiation, self.protocol
         if self._checked is not request.parameters:
             self._checked = request.parameters
-            for name, reason in protocol.dropped(request):
+            for name, reason in protocol.dropped(request, negotiation.dialect):
                 negotiation.drop(name, reason)
         structured = request.schema is not None
         dialect = negotiation.begin()

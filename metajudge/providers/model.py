@@ -11,6 +11,8 @@ from metajudge.errors import ProviderError
 from metajudge.types import CallRecord, Reply, digest
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+_LATER = ("extra_body", "thinking_budget")
+"""Settings of a call that the first version did not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,17 @@ class Parameters:
     headers: tuple[tuple[str, str], ...] = ()
     timeout_s: float = 120.0
     extra_body: str = ""
+    thinking_budget: int | None = None
 
     def __repr__(self) -> str:
         """As stored digests of panels have it: without what is not set of later versions."""
-        names = [one.name for one in fields(self) if one.name != "extra_body" or self.extra_body]
-        return f"Parameters({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+        first = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _LATER}
+        return f"Parameters({', '.join(f'{name}={value!r}' for name, value in (first | self.later).items())})"
+
+    @property
+    def later(self) -> dict[str, object]:
+        """The settings of later versions that are set; digests have them only then, so that stored ones still hold."""
+        return {name: value for name in _LATER if (value := getattr(self, name))}
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -84,19 +92,17 @@ class ModelRequest:
             "system": self.system,
             "messages": [[m.role, m.text] for m in self.messages],
             "schema": None if self.schema is None else self.schema.digest,
-            "parameters": [
-                *(p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers),
-                *([p.extra_body] if p.extra_body else ()),
-            ],
+            "parameters": [*(p.temperature, p.top_p, p.max_tokens, p.seed, p.effort, p.headers), *p.later.values()],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model lives: the protocol spoken there and its base URL."""
+    """Where a model lives: the protocol spoken there and its base URL; ``source`` says where that was taken from."""
 
     protocol: str
     base_url: str
+    source: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.protocol}@{self.base_url}"

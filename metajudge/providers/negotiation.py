@@ -31,6 +31,7 @@ class Dialect:
 
     Attributes:
         max_tokens_name: the name of the limit of output tokens.
+        thinking: where in a body the tokens that a model may think for stand, with dots; empty for nowhere.
         dropped: settings that are not sent; ``system`` puts the system prompt before the first message.
         stream: whether answers come as streams.
         limit: no more output tokens are asked for; None for no bound of the server's.
@@ -40,6 +41,7 @@ class Dialect:
 
     mode: OutputMode = OutputMode.JSON_SCHEMA
     max_tokens_name: str = "max_tokens"
+    thinking: str = ""
     dropped: frozenset[str] = frozenset()
     stream: bool = False
     limit: int | None = None
@@ -54,7 +56,12 @@ class RenegotiatedError(BadRequestError):
 
 
 SYSTEM: Final = "system"
-_DROPPABLE: Final = ("temperature", "top_p", "seed", "reasoning_effort", "effort")
+THINKING: Final = "thinking_budget"
+_DROPPABLE: Final = {
+    **{name: name.replace("_", "[_ ]?") for name in ("temperature", "top_p", "seed", "reasoning_effort", "effort")},
+    THINKING: "thinking|thinking_?budget|reasoning|budget_tokens",
+}
+"""Settings that may be left out, and how servers spell them in errors, as regular expressions."""
 _LEAST_ROOM: Final = 256
 """Output tokens below which a limit is not lowered: the input is too long."""
 _CONTEXT: Final = re.compile(r"(?:context|max_model_len|n_ctx|maximum)\D{0,60}?(\d{3,8})", re.IGNORECASE)
@@ -154,10 +161,8 @@ class Negotiation:
             self._renamed = True
             other = "max_tokens" if used.max_tokens_name == "max_completion_tokens" else "max_completion_tokens"
             return replace(used, max_tokens_name=other)
-        for name in _DROPPABLE:
-            spelled = name.replace("_", "[_ ]?")
-            sent = name in body or name in body.get("output_config", ())
-            if sent and re.search(rf"(?<![a-z]){spelled}(?![a-z])", words, re.IGNORECASE):
+        for name in self._optional(used, body):
+            if re.search(rf"(?<![a-z])({_DROPPABLE[name]})(?![a-z])", words, re.IGNORECASE):
                 self.drop(name, "the server does not support it")
                 return replace(used, dropped=used.dropped | {name})
         if says("stream", words) and not used.stream:
@@ -188,8 +193,16 @@ class Negotiation:
         return replace(used, limit=lower)
 
     def _plainest(self, used: Dialect, body: Mapping[str, Any]) -> Dialect:
-        optional = {name for name in _DROPPABLE if name in body or name in body.get("output_config", ())}
-        return replace(used, mode=self.modes[-1], dropped=used.dropped | optional | {SYSTEM})
+        left_out = {*self._optional(used, body), SYSTEM}
+        return replace(used, mode=self.modes[-1], dropped=used.dropped | left_out)
+
+    @staticmethod
+    def _optional(used: Dialect, body: Mapping[str, Any]) -> list[str]:
+        """The settings in a body that may be left out."""
+        there = {*body, *body.get("output_config", ())}
+        if used.thinking.partition(".")[0] in there:
+            there.add(THINKING)
+        return [name for name in _DROPPABLE if name in there]
 
     def _steps(self, full: Dialect, plain: Dialect) -> list[Dialect]:
         """What can come back, each alone: the system prompt, each setting, the output modes from the best one on."""

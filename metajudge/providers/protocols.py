@@ -17,7 +17,7 @@ import orjson
 from metajudge.errors import BadReplyError
 from metajudge.providers.http_errors import Asked, error_from_response, says
 from metajudge.providers.model import ModelRequest, OutputSchema, Parameters
-from metajudge.providers.negotiation import SYSTEM, Dialect, OutputMode
+from metajudge.providers.negotiation import SYSTEM, THINKING, Dialect, OutputMode
 from metajudge.types import FinishReason, Reply, Usage, json_bytes
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "thought")
@@ -73,7 +73,7 @@ class ChatProtocol(ABC):
     def body(self, model: str, request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
         """The JSON body of a request, in this dialect."""
 
-    def dropped(self, request: ModelRequest) -> Iterator[tuple[str, str]]:
+    def dropped(self, request: ModelRequest, dialect: Dialect) -> Iterator[tuple[str, str]]:
         """What the protocol has no word for in a request, each with the reason."""
         return iter(())
 
@@ -166,7 +166,18 @@ class OpenAIChat(ChatProtocol):
             body[dialect.max_tokens_name] = _room(limit, dialect)
         optional = {"temperature": p.temperature, "top_p": p.top_p, "seed": p.seed, "reasoning_effort": p.effort}
         body.update({k: v for k, v in optional.items() if v is not None and k not in dialect.dropped})
+        if p.thinking_budget and dialect.thinking and THINKING not in dialect.dropped:
+            *path, last = dialect.thinking.split(".")
+            inner = body
+            for name in path:
+                inner = inner.setdefault(name, {})
+            inner[last] = p.thinking_budget
         return body
+
+    def dropped(self, request: ModelRequest, dialect: Dialect) -> Iterator[tuple[str, str]]:
+        """The protocol has no word for tokens of thoughts; some providers' profiles do."""
+        if request.parameters.thinking_budget and not dialect.thinking:
+            yield THINKING, "the provider has no such setting; effort may do"
 
     def usage(self, found: Mapping[str, Any]) -> Usage | None:
         """``prompt_tokens`` already includes the cached ones.
@@ -237,14 +248,17 @@ class AnthropicMessages(ChatProtocol):
             config["format"] = {"type": "json_schema", "schema": _schema_for(schema, dialect)}
         if config:
             body["output_config"] = config
+        if request.parameters.thinking_budget and THINKING not in dialect.dropped:
+            body["thinking"] = {"type": "enabled", "budget_tokens": request.parameters.thinking_budget}
         return body
 
     def limit(self, parameters: Parameters) -> int:
         if parameters.max_tokens is not None:
             return parameters.max_tokens
-        return _DEFAULT_MAX_TOKENS * (4 if parameters.effort in _EFFORTS - {"low"} else 1)
+        least = _DEFAULT_MAX_TOKENS * (4 if parameters.effort in _EFFORTS - {"low"} else 1)
+        return least + (parameters.thinking_budget or 0)
 
-    def dropped(self, request: ModelRequest) -> Iterator[tuple[str, str]]:
+    def dropped(self, request: ModelRequest, dialect: Dialect) -> Iterator[tuple[str, str]]:
         parameters = request.parameters
         for name in ("temperature", "top_p", "seed"):
             if getattr(parameters, name) is not None:

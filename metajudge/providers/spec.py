@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -41,6 +41,7 @@ class Provider:
         key_required: False for servers that usually run without one.
         price_id: the provider's id in the genai-prices data, None where prices make no sense.
         max_tokens_name: how the limit of output tokens is called there.
+        thinking_budget: where in a request the tokens that a model may think for stand, with dots; empty for nowhere.
         slots: calls in flight where nothing is chosen; None for the run's.
         tested: what the profile was tested against; empty for nothing but the protocol.
     """
@@ -56,11 +57,12 @@ class Provider:
     key_required: bool = True
     price_id: str | None = None
     max_tokens_name: str = "max_tokens"
+    thinking_budget: str = ""
     slots: int | None = None
     tested: str = ""
 
-    def url(self, environ: Mapping[str, str]) -> str:
-        """Its base URL in an environment.
+    def endpoint(self, environ: Mapping[str, str]) -> Endpoint:
+        """Where it is asked in an environment.
 
         Raises:
             ConfigurationError: a variable that the URL needs is not set, or names no URL.
@@ -69,7 +71,8 @@ class Provider:
             if given := environ.get(variable, "").strip():
                 check_base_url(given, variable)
                 bare = not urlsplit(given).path.strip("/")
-                return canonical_base_url(self.protocol, given.rstrip("/") + self.base_path if bare else given)
+                url = canonical_base_url(self.protocol, given.rstrip("/") + self.base_path if bare else given)
+                return Endpoint(self.protocol, url, f"from {variable}")
         needed = re.findall(r"\{(\w+)\}", self.base_url)
         if missing := [name for name in needed if not environ.get(name, "").strip()]:
             raise ConfigurationError(
@@ -77,7 +80,8 @@ class Provider:
                 "whole address behind the model: PROVIDER:MODEL@https://..."
             )
         values = {name: environ[name].strip().removeprefix("https://").rstrip("/") for name in needed}
-        return self.base_url.format(**values)
+        source = f"from {', '.join(dict.fromkeys(needed))}" if needed else "the provider's own address"
+        return Endpoint(self.protocol, self.base_url.format(**values), source)
 
 
 @cache
@@ -102,24 +106,27 @@ class AgentSpec:
         provider: a key of :data:`PROVIDERS`.
         model: the model's id as the provider knows it.
         base_url: None for the provider's own.
+        key_variable: the environment variable with its key; None for the provider's.
     """
 
     name: str
     provider: str
     model: str
     base_url: str | None = None
+    key_variable: str | None = None
 
     @property
     def endpoint(self) -> Endpoint:
-        """Protocol and base URL: as given, else by the environment, else the provider's own.
+        """Where texts for the model go: as given, else by the environment, else the provider's own address.
 
         Raises:
-            ConfigurationError: see :meth:`Provider.url`.
+            ConfigurationError: see :meth:`Provider.endpoint`.
         """
         provider = PROVIDERS[self.provider]
         if self.base_url is None:
-            return Endpoint(provider.protocol, provider.url(os.environ))
-        return Endpoint(provider.protocol, canonical_base_url(provider.protocol, self.base_url))
+            return provider.endpoint(os.environ)
+        url = canonical_base_url(provider.protocol, self.base_url)
+        return Endpoint(provider.protocol, url, "given with the model")
 
     @property
     def is_local(self) -> bool:
@@ -129,6 +136,16 @@ class AgentSpec:
     def __str__(self) -> str:
         where = f"@{self.base_url}" if self.base_url else ""
         return f"{self.name}={self.provider}:{self.model}{where}"
+
+
+def where_texts_go(specs: Iterable[AgentSpec]) -> str:
+    """The sentence on the address of each model, and on where it was taken from; empty without models."""
+    found: dict[str, list[str]] = {}
+    for spec in specs:
+        names = found.setdefault(f"{spec.endpoint.base_url} ({spec.endpoint.source})", [])
+        names += [spec.name] * (spec.name not in names)
+    told = "; ".join(f"{address}: {', '.join(names)}" for address, names in found.items())
+    return f"texts go to {told}" if told else ""
 
 
 def parse_agent_spec(text: str) -> AgentSpec:

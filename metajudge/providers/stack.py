@@ -16,12 +16,12 @@ from metajudge.providers.http_model import HttpModel
 from metajudge.providers.limits import LimitedModel, LimitKeeper, Limits, LimitSettings
 from metajudge.providers.metering import Meter, MeteredModel, TracedModel
 from metajudge.providers.model import CallAttempt, CallCache, CallLedger, Endpoint, Model, ModelRequest, ModelWrapper
-from metajudge.providers.negotiation import Dialect, Negotiation
+from metajudge.providers.negotiation import Negotiation
 from metajudge.providers.notices import Notices
 from metajudge.providers.prices import Price, UsageEstimate, find_batch_price, find_price
 from metajudge.providers.protocols import PROTOCOLS
 from metajudge.providers.retry import GRACE_S, RetryingModel, RetryPolicy, Standing
-from metajudge.providers.spec import PROVIDERS, AgentSpec
+from metajudge.providers.spec import PROVIDERS, AgentSpec, where_texts_go
 from metajudge.providers.thoughts import split_thoughts
 from metajudge.types import Reply
 
@@ -109,6 +109,8 @@ class Resources(AbstractAsyncContextManager["Resources"]):
         http_client: makes the HTTP client for an endpoint in place of our own.
         meter: counts of the whole run.
         notices: what the user must hear once.
+        tell: called with the sentence on where texts go, before the first one is sent.
+        told: the models built so far, and whether it was said where texts for them go.
     """
 
     key_for: Callable[[AgentSpec], str | None] = lambda _spec: None
@@ -125,6 +127,8 @@ class Resources(AbstractAsyncContextManager["Resources"]):
     http_client: HttpClientFactory | None = None
     meter: Meter = field(default_factory=Meter)
     notices: Notices = field(default_factory=Notices)
+    tell: Callable[[str], None] = lambda _sentence: None
+    told: dict[AgentSpec, bool] = field(default_factory=dict)
     _clients: dict[tuple[Endpoint, str | None], EndpointClient] = field(default_factory=dict, repr=False)
     _negotiations: dict[tuple[Endpoint, str], Negotiation] = field(default_factory=dict)
     _standings: dict[tuple[Endpoint, str, str | None], Standing] = field(default_factory=dict, repr=False)
@@ -150,6 +154,7 @@ class Resources(AbstractAsyncContextManager["Resources"]):
             self.notices.say(
                 f"the key for {endpoint.base_url} travels unencrypted: use https:// where the server offers it"
             )
+        self.told.setdefault(spec, False)
         if (endpoint, key) not in self._clients:
             options: dict[str, Any] = {"pool_size": self.limits.concurrency, "http_client": self.http_client}
             self._clients[endpoint, key] = EndpointClient(
@@ -163,10 +168,14 @@ class Resources(AbstractAsyncContextManager["Resources"]):
         return HttpModel(spec.model, self.client(spec), self.negotiation(spec), protocol, post, streams=streams)
 
     def connect(self) -> None:
-        """Opens every client: importing an SDK takes up to a second, which would stall calls in flight.
+        """Opens every client before the first call, and says once where the texts for each model go.
 
-        A run that finds everything in its cache needs none.
+        Importing an SDK takes up to a second, which would stall calls in flight. A run that finds everything in its
+        cache needs none.
         """
+        if sentence := where_texts_go([spec for spec, told in self.told.items() if not told]):
+            self.tell(sentence)
+        self.told |= dict.fromkeys(self.told, True)
         for client in self._clients.values():
             client.open()
 
@@ -174,9 +183,13 @@ class Resources(AbstractAsyncContextManager["Resources"]):
         """What is known about a model at an endpoint, shared by the agents that use it."""
         key = (spec.endpoint, spec.model)
         if key not in self._negotiations:
+            from metajudge.providers.negotiation import Dialect
+
             own = spec.provider != "openai" or "//api.openai.com/" in spec.endpoint.base_url
-            name = PROVIDERS[spec.provider].max_tokens_name if own else "max_tokens"
-            dialect, modes = Dialect(max_tokens_name=name), PROTOCOLS[spec.endpoint.protocol].modes
+            profile = PROVIDERS[spec.provider]
+            name = profile.max_tokens_name if own else "max_tokens"
+            dialect = Dialect(max_tokens_name=name, thinking=profile.thinking_budget)
+            modes = PROTOCOLS[spec.endpoint.protocol].modes
             versioned = spec.endpoint.base_url.endswith("/v1")
             self._negotiations[key] = Negotiation(spec.model, dialect, modes, self.notices, versioned=versioned)
         return self._negotiations[key]
@@ -240,22 +253,25 @@ def build_streaming_model(spec: AgentSpec, *, resources: Resources, price: Price
         ConfigurationError: no key where one is needed, or a budget in dollars and no known price.
     """
     provider = resources.provider(spec, streams=True)
-    return wrap_model(provider, resources=resources, price=price or find_price(spec))
+    return wrap_model(provider, resources=resources, price=price or find_price(spec), prepare=resources.connect)
 
 
-def wrap_model(provider: Model, *, resources: Resources, price: Price | None = None) -> Model:
+def wrap_model(
+    provider: Model, *, resources: Resources, price: Price | None = None, prepare: Callable[[], None] = lambda: None
+) -> Model:
     """Puts everything that surrounds a provider around a model of the caller's own.
 
     Args:
         provider: answers one request; each time it is asked counts as one request sent.
         resources: what it shares with the run's other models.
         price: None for the cost that its replies carry themselves.
+        prepare: called before the first call.
 
     Raises:
         ConfigurationError: a budget in dollars and no price.
     """
     prices, estimate = lambda: price, UsageEstimate()
-    model = TracedModel(resources.metered(provider, prices))
+    model = TracedModel(resources.metered(provider, prices, prepare=prepare))
     return _bounded(LimitedModel(model, resources.shared_limits, estimate), resources, prices, estimate)
 
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from metajudge.panels.building import price_of
 from metajudge.panels.config import AgentConfig
 from metajudge.providers.model import ModelRequest
-from metajudge.providers.prices import FlatPrice, Price, find_price
+from metajudge.providers.prices import Price
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.types import Usage
 from metajudge.types.spent import sum_if_known
@@ -121,15 +122,15 @@ class Estimate:
 def prices_of(agents: Iterable[AgentConfig]) -> Prices:
     """What the agents' models cost: as configured, else by the price list."""
     listed = list(agents)
-    found = Prices({parse_agent_spec(agent.spec()).name: _price(agent) for agent in listed})
+    found = Prices({parse_agent_spec(agent.spec()).name: price_of(agent) for agent in listed})
     found.reasoning = frozenset(parse_agent_spec(agent.spec()).name for agent in listed if _reasons(agent))
     return found
 
 
 def _reasons(agent: AgentConfig) -> bool:
     """Whether a model is known, or asked, to think before it answers."""
-    if agent.effort is not None:
-        return agent.effort not in ("none", "minimal")
+    if agent.thinking_budget is not None or agent.effort is not None:
+        return agent.thinking_budget is not None or agent.effort not in ("none", "minimal")
     return _REASONS.search(parse_agent_spec(agent.spec()).model) is not None
 
 
@@ -137,9 +138,3 @@ def size_of(request: ModelRequest) -> int:
     """Input tokens of a request, by its characters."""
     size = len(request.system) + sum(len(message.text) for message in request.messages)
     return int(size / CHARACTERS_PER_TOKEN) + 1
-
-
-def _price(agent: AgentConfig) -> Price | None:
-    if agent.price is not None:
-        return FlatPrice.of(agent.price.input, agent.price.output)
-    return find_price(parse_agent_spec(agent.spec()))

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from metajudge.errors import ConfigurationError
+from metajudge.panels.building import price_of
 from metajudge.panels.config import PanelConfig
-from metajudge.providers.prices import find_price
+from metajudge.providers.model import Endpoint
 from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.types import AgentResult, Judgment
 from metajudge.vetting.engine import Engine
@@ -26,7 +27,7 @@ class AgentCheck:
     """How one agent answered."""
 
     answer: AgentResult
-    endpoint: str
+    endpoint: Endpoint
     output: str | None
     price_known: bool
     notices: tuple[str, ...]
@@ -40,7 +41,8 @@ class AgentCheck:
         answer = self.answer
         return {
             "agent": answer.agent,
-            "endpoint": self.endpoint,
+            "endpoint": str(self.endpoint),
+            "address_from": self.endpoint.source,
             "ok": self.ok,
             "failure": None if answer.failure is None else answer.failure.model_dump(mode="json"),
             "reported_model": answer.reported_model,
@@ -67,11 +69,12 @@ async def check_agents(panel: PanelConfig) -> list[AgentCheck]:
         async with Engine(panel=panel.model_copy(update=update)) as engine:
             answer = (await engine.vet(PROBE)).agents[0]
             spec = parse_agent_spec(agent.spec())
-            priced = agent.price is not None or find_price(spec) is not None
+            priced = price_of(agent) is not None
             notices = list(engine.notices)
             if spec.base_url is None and not PROVIDERS[spec.provider].tested:
                 notices.append(
                     f"{spec.provider}: this profile is untested: its protocol is tested, this provider is not"
                 )
-            results.append(AgentCheck(answer, str(spec.endpoint), engine.output_mode(spec), priced, tuple(notices)))
+            mode = engine.output_mode(spec)
+            results.append(AgentCheck(answer, spec.endpoint, mode, priced, tuple(notices)))
     return results

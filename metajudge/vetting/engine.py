@@ -14,7 +14,7 @@ from metajudge.providers.budget import Budget
 from metajudge.readers import JudgmentSource
 from metajudge.readers.reasons import JudgmentLike, as_judgment
 from metajudge.runs.loop import BLOCK, Job, RunEnd, Stop, run_all
-from metajudge.session import Agents, Session
+from metajudge.session import Agents, Session, note_unused
 from metajudge.settings import Settings
 from metajudge.store import Store
 from metajudge.strategies import StrategyName, Vetter
@@ -249,6 +249,7 @@ class Engine(Session):
         summary, results, stop = summary or VetSummary(), results or Results(given=self._right), stop or Stop()
         if results.watcher is not None:
             results.watcher.policy = self.policy
+        note_unused(self, "vet")
         async with self.recording(summary, stop):
             try:
                 await self._vet_records(records, results, on_result, rewards, keep_failures, stop, summary)

@@ -16,9 +16,9 @@ from urllib.request import Request, urlopen
 
 from metajudge.errors import ConfigurationError, MetajudgeError, StoreError
 from metajudge.installation import NAMESAKE, PACKAGE, install_command, namesake
-from metajudge.panels.building import build_vetter
+from metajudge.panels.building import build_vetter, spec_of
 from metajudge.panels.config import PanelConfig, load_panel_file
-from metajudge.providers.spec import PROVIDERS, parse_agent_spec
+from metajudge.providers.spec import PROVIDERS, AgentSpec, parse_agent_spec, where_texts_go
 from metajudge.providers.stack import Resources
 from metajudge.settings import Settings
 from metajudge.store import open_store
@@ -100,15 +100,27 @@ def check_keys(settings: Settings, panel: PanelConfig | None) -> Iterator[Check]
     yield Check("keys", "ok" if there else "note", f"there are keys for: {', '.join(there) or 'no provider'}")
     for warning in settings.warnings:
         yield Check("keys", "warning", warning)
-    for agent in () if panel is None else panel.agents:
-        spec = parse_agent_spec(agent.spec())
+    for agent in () if panel is None else panel.models:
         try:
-            if agent.api_key_env is not None:
-                settings.key_in(agent.api_key_env, spec)
-            else:
-                settings.key_for(spec)
+            settings.key_for(spec_of(agent))
         except ConfigurationError as error:
             yield Check("keys", "error", str(error))
+
+
+def check_addresses(settings: Settings, panel: PanelConfig | None) -> Iterator[Check]:
+    """Where texts for the panel's models would go; without a panel for those of each provider with a key."""
+    for spec in _specs(settings, panel):
+        try:
+            yield Check("addresses", "ok", where_texts_go([spec]))
+        except ConfigurationError as error:
+            yield Check("addresses", "warning", str(error))
+
+
+def _specs(settings: Settings, panel: PanelConfig | None) -> Iterator[AgentSpec]:
+    if panel is not None and panel.models:
+        yield from (parse_agent_spec(agent.spec()) for agent in panel.models)
+    else:
+        yield from (parse_agent_spec(f"{name}={name}:any") for name in PROVIDERS if settings.has_key(name))
 
 
 def load_panel(path: Path | None) -> tuple[PanelConfig | None, list[Check]]:
@@ -192,9 +204,7 @@ def check_clock(now: float) -> Iterator[Check]:
 
 def check_online(settings: Settings, panel: PanelConfig | None, now: float) -> Iterator[Check]:
     """Whether each endpoint answers at all (no key is sent), and whether its clock agrees with ours."""
-    specs = [parse_agent_spec(agent.spec()) for agent in panel.agents] if panel is not None and panel.agents else []
-    specs = specs or [parse_agent_spec(f"{name}:any") for name in PROVIDERS if settings.has_key(name)]
-    urls = dict.fromkeys(spec.endpoint.base_url for spec in specs)
+    urls = dict.fromkeys(spec.endpoint.base_url for spec in _specs(settings, panel))
     if not urls:
         yield Check("online", "note", "no endpoint to reach: name a panel with --config, or set a key")
     for url in urls:

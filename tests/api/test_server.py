@@ -187,7 +187,7 @@ class TestServiceFile:
             (f'[[service.keys]]\nname = "a"\nsha256 = "{"ab" * 32}"\nscopes = ["fly"]\n', "scopes"),
             ('[service]\ncors_origins = ["*"]\n', "cors_origins"),
             ("[service]\n[other]\n", "unknown tables other"),
-            ("[service\n", "cannot read"),
+            ("[service\n", "not valid TOML"),
             ("service = 3\n", "table"),
         ],
     )

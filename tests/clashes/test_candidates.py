@@ -7,9 +7,10 @@ import pytest
 
 from metajudge.clashes.clash import Clash, Judge, Place
 from metajudge.clashes.run import clash
-from metajudge.clashes.setup import CandidateSpec, load_candidates, load_clash_file
+from metajudge.clashes.setup import CandidateSpec, load_candidates
 from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import Candidate
+from metajudge.panels.config import load_panel_file
 from metajudge.providers.model import Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.session import Session
@@ -48,8 +49,8 @@ def file(tmp_path):
 
 class TestReading:
     def test_one_file_has_judges_and_candidates(self, file):
-        found = load_clash_file(file)
-        assert [one.model for one in found.panel.agents] == ["openai:judge-1"]
+        found = load_panel_file(file)
+        assert [one.model for one in found.agents] == ["openai:judge-1"]
         assert [one.name for one in found.candidates] == ["terse", "warm"]
         assert (found.criteria.model, found.criteria.price.output) == ("vllm:namer", 0.1)
         assert load_candidates(file) == found.candidates
@@ -67,7 +68,7 @@ class TestReading:
         [
             ("x = [", "not valid TOML"),
             ("seed = 1", "names no candidate"),
-            ('[[candidates]]\nmodel = "openai:m"\nrubric = "long"', "candidate 1.*rubric: a candidate answers"),
+            ('[[candidates]]\nmodel = "openai:m"\nrubric = "long"', r"candidates\.0: rubric: a candidate answers"),
             ('[[candidates]]\nmodel = "openai:m"\nheaders = { Authorization = "s3cret" }', "secret"),
         ],
     )
@@ -106,11 +107,12 @@ def test_two_prompts_of_one_model_are_two_candidates_and_judges_see_neither(file
         return json.dumps({"scores": scores, "analysis": "c", "ranking": list(texts)})
 
     async def run(server):
-        panel, candidates = load_clash_file(file).panel, load_clash_file(file).candidates
-        moved = [one.model_copy(update={"model": f"{one.model}@{server.url}"}) for one in candidates]
+        panel = load_panel_file(file)
+        moved = [one.model_copy(update={"model": f"{one.model}@{server.url}"}) for one in panel.candidates]
         judge = panel.agents[0].model_copy(update={"model": f"openai:judge-1@{server.url}"})
-        async with Session(panel=panel.model_copy(update={"agents": (judge,)})) as session:
-            return await clash(session, ["Is it so?"], candidates=moved, max_tokens=50)
+        asked = {"agents": (judge,), "candidates": tuple(moved), "criteria": None}
+        async with Session(panel=panel.model_copy(update=asked)) as session:
+            return await clash(session, ["Is it so?"], max_tokens=50)  # the panel's own candidates
 
     with LLMServer(answer=answer) as server:
         (record,) = asyncio.run(run(server)).records

@@ -55,7 +55,7 @@ class TestResumption:
     def test_failed_calls_leave_no_record_are_listed_and_asked_again(self, run, items):
         with LLMServer(answer=answer("A>B"), faults=["413", "400-context", "413"]) as server:
             done = run("judge", items, *judges(server), "--out", "out.jsonl", "--json", "--concurrency", "1")
-            summary = json.loads(done.output.splitlines()[-1])
+            summary = json.loads(done.stdout)
             assert done.exit_code == 1
             assert (summary["judgments"], summary["failed"]) == (21, 3)
             assert summary["failures"] == {"context_too_long": 3}
@@ -76,7 +76,7 @@ class TestResumption:
         with LLMServer(answer=lambda _body: next(prose), faults=[None, None, "refusal"]) as server:
             arguments = ("judge", items, *judges(server), "--limit", "1", "--concurrency", "1", "--out", "out.jsonl")
             done = run(*arguments, "--json")
-            summary = json.loads(done.output.splitlines()[-1])
+            summary = json.loads(done.stdout)
             assert run(*arguments, "--json").exit_code == 0
             assert server.count == 5, "what was answered is not asked again"
         assert done.exit_code == 0
@@ -110,7 +110,7 @@ class TestDryRun:
 
     def test_rejudging_is_priced_with_two_calls_an_agent(self, run):
         flags = ("--agent", "openai:gpt-4o-mini", "--agent", "anthropic:claude-sonnet-4-5", "--strategy", "rejudge")
-        estimate = json.loads(run("vet", SAMPLE, *flags, "--dry-run", "--json").output)
+        estimate = json.loads(run("vet", SAMPLE, *flags, "--dry-run", "--json").stdout)
         asked = estimate["judgments"] - estimate["without_verdict"]
         assert estimate["calls"] == 4 * asked
         assert estimate["by_agent"]["gpt-4o-mini"]["calls"] == 2 * asked
