@@ -141,14 +141,20 @@ async def authorize(request: Request) -> None:
         raise HTTPException(422, "this operation takes no Idempotency-Key: send the request without it")
     if not operation.scopes or (operation is ROUTES[METRICS] and request.app.state.service.options.metrics == "open"):
         return
-    caller = await _caller(request)
+    # Identified by the gate for paths under /v1, by the session for pages.
+    by_key = request.url.path.startswith(("/v1/", "/metrics"))
+    caller = key_owner(request) if by_key else (await viewer(request)).caller
     if not operation.permits(caller):
         wanted = " or ".join(scope for scope in Scope if scope in operation.scopes)
         raise HTTPException(403, f"key {caller.name!r} lacks scope {wanted}: use a key that has it")
-    if operation.owned:
-        await _check_owner(request.app.state.service, caller, request.path_params["job_id"])
+    running: Service = request.app.state.service
+    if operation.owned and (owner := owner_for(caller)) is not None:
+        job_id = request.path_params["job_id"]
+        row = await running.jobs.row(job_id)
+        if row is None or row.owner != owner:
+            raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
     if operation.machine:
-        await _check_blind(request.app.state.service, session_of(request), request.path_params.get("review_id"))
+        await _check_blind(running, session_of(request), request.path_params.get("review_id"))
 
 
 def _takes_key(route: Any) -> bool:
@@ -168,19 +174,6 @@ def owner_for(caller: Caller) -> str | None:
     A new key with the name of an old one keeps the old key's jobs.
     """
     return None if Scope.ADMIN in caller.scopes else caller.name
-
-
-async def _caller(request: Request) -> Caller:
-    """The caller: identified by the gate for paths under ``/v1``, by the session for pages."""
-    by_key = request.url.path.startswith(("/v1/", "/metrics"))
-    return key_owner(request) if by_key else (await viewer(request)).caller
-
-
-async def _check_owner(running: Service, caller: Caller, job_id: str) -> None:
-    owner = owner_for(caller)
-    row = None if owner is None else await running.jobs.row(job_id)
-    if owner is not None and (row is None or row.owner != owner):
-        raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
 
 
 async def _check_blind(running: Service, session: Session, review_id: str | None) -> None:

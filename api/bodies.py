@@ -139,15 +139,10 @@ def _too_large(most: int) -> str:
 
 def _replay(body: bytes, receive: Receive) -> Receive:
     """``receive`` of a body that was read, and of the messages after it."""
-    left: bytes | None = body
+    left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal left
-        if left is None:
-            return await receive()
-        message = {"type": "http.request", "body": left, "more_body": False}
-        left = None
-        return message
+        return left.pop() if left else await receive()
 
     return replay
 

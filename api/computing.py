@@ -179,7 +179,7 @@ class Computing:
     def _late(self) -> HTTPException:
         return HTTPException(504, f"no result within {self.request_s:g} s: send a smaller request")
 
-    async def ask(self, question: Callable[[], Coroutine[Any, Any, T]], *, held: Path | None = None) -> T:
+    async def ask(self, question: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Runs a CPU-bound coroutine in a thread with its own event loop; :meth:`close` cancels it."""
 
         async def stoppable() -> T:
@@ -192,7 +192,7 @@ class Computing:
             finally:
                 self._asked.discard(asked)
 
-        return await self.work(lambda: asyncio.run(stoppable()), held=held)
+        return await self.work(lambda: asyncio.run(stoppable()))
 
     def later(self, question: Callable[[], Coroutine[Any, Any, object]], name: str) -> None:
         """Schedules a task in the background; failures and refusals are logged."""

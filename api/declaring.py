@@ -12,22 +12,11 @@ from .keys import Scope
 
 SCHEMES: Final = ("HTTPBearer", "APIKeyHeader")
 """Names of the two security schemes in the OpenAPI document."""
-_EVERYWHERE: Final = frozenset({400, 403, 500, 503})
-"""A malformed or foreign host, a failure, and too many open requests."""
-_OF_BODIES: Final = frozenset({408, 413, 415, 422})
-_OF_KEYS: Final = frozenset({401, 429})
-_AT_MODELS: Final = frozenset({502, 504})
-_COMPUTED: Final = frozenset({504})
 _CONFLICTS: Final = ("/v1/reviews/", "/v1/rubrics/", "/v1/policies/", "/v1/feedback/")
 """Changes here conflict with others', or with what is built in."""
 _LATE: Final = ("/v1/rank", "/v1/peers", "/v1/audit", "/v1/export", "/v1/feedback", "/v1/monitor")
 """What is computed in a process or thread, with a time limit."""
-_OF_A_POLICY: Final = "/v1/feedback"
-"""What may be asked of a policy by its name."""
-_OF_NAMED_REVIEWS: Final = "/v1/reviews/decide"
-"""Its reviews are in the body."""
 _MODELS: Final = ("/v1/vet", "/v1/judge", "/v1/clash", "/v1/cases")
-_HEADER: Final = "Idempotency-Key"
 _NULL: Final = {"type": "null"}
 
 
@@ -201,26 +190,22 @@ def errors_of(method: str, path: str, described: dict[str, Any], operation: Oper
         path: as declared, with its parameters in braces.
         described: the operation in the document.
     """
-    found = set(_EVERYWHERE)
-    given = described.get("parameters", ())
-    if operation.scopes:
-        found |= _OF_KEYS
-    if "requestBody" in described:
-        found |= _OF_BODIES
-    if given or method != "GET":
-        found.add(422)
-    if "{" in path:
-        found |= {404, 422}
-    if path.startswith(_OF_A_POLICY) or path == _OF_NAMED_REVIEWS:
-        found.add(404)
-    keyed = any(one["name"] == _HEADER for one in given)
-    if keyed or (method != "GET" and path.startswith(_CONFLICTS)):
-        found.add(409)
-    if path.startswith(_LATE):
-        found |= _COMPUTED
-    if method == "POST" and path.startswith(_MODELS) and not path.endswith("/batch"):
-        found |= _AT_MODELS
-    return frozenset(found)
+    given, changes = described.get("parameters", ()), method != "GET"
+    keyed = any(one["name"] == "Idempotency-Key" for one in given)
+    at_models = method == "POST" and path.startswith(_MODELS) and not path.endswith("/batch")
+    of_names = path.startswith("/v1/feedback") or path == "/v1/reviews/decide"  # of a policy, of reviews in the body
+    found = (
+        ({400, 403, 500, 503}, True),  # a malformed or foreign host, a failure, and too many open requests
+        ({401, 429}, bool(operation.scopes)),
+        ({408, 413, 415, 422}, "requestBody" in described),
+        ({422}, bool(given) or changes),
+        ({404, 422}, "{" in path),
+        ({404}, of_names),
+        ({409}, keyed or (changes and path.startswith(_CONFLICTS))),
+        ({504}, path.startswith(_LATE)),
+        ({502, 504}, at_models),
+    )
+    return frozenset(status for statuses, answered in found if answered for status in statuses)
 
 
 def _add_scopes(described: dict[str, Any], operation: Operation, *, keyed: bool) -> None:

@@ -61,7 +61,9 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     for status in (400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504)
 }
 """The errors every route may answer with, for the OpenAPI document."""
-RETRY_AFTER_S = {503: "5"}
+_CLOSED = {"Connection": "close"}  # the rest of the body is not read
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}, 408: _CLOSED, 413: _CLOSED}
+"""Status -> its default headers; a specific error may override ``Retry-After``."""
 UNEXPECTED = "unexpected error: see the service's log for this request id"
 GONE = 499
 """The caller closed the connection; this status appears only in the log and the metrics."""
@@ -113,7 +115,7 @@ async def refuse(
         more: leave the response open; the caller ends it.
     """
     content = problem_bytes(status, detail, request_id_of(scope))
-    fields = {**headers_of(status), **(headers or {}), "content-type": "application/problem+json"}
+    fields = {**HEADERS.get(status, {}), **(headers or {}), "content-type": "application/problem+json"}
     pairs = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
     pairs.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": pairs})
@@ -144,17 +146,7 @@ def status_of(error: Exception) -> tuple[int, str]:
 def problem(request: Request, status: int, detail: str, errors: list[str] | None = None) -> JSONResponse:
     """One error as a response."""
     content = problem_of(status, detail, request_id_of(request.scope), errors)
-    return JSONResponse(content, status, headers=headers_of(status), media_type="application/problem+json")
-
-
-def headers_of(status: int) -> dict[str, str]:
-    """Default headers of a status; a specific error may override ``Retry-After``."""
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    if status in RETRY_AFTER_S:
-        headers["Retry-After"] = RETRY_AFTER_S[status]
-    if status in (408, 413):  # the rest of the body is not read
-        headers["Connection"] = "close"
-    return headers
+    return JSONResponse(content, status, headers=HEADERS.get(status), media_type="application/problem+json")
 
 
 def install_error_handlers(app: FastAPI, unrouted: Callable[[Request, HTTPException], Response]) -> None:

@@ -5,10 +5,11 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from metajudge.store.sql import Connection
+from metajudge.types.frozen import Frozen
 
 from .keys import Caller
 
@@ -23,7 +24,7 @@ Count = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
-class Limits(BaseModel):
+class Limits(Frozen):
     """Limits on concurrent work; requests beyond them are refused, not queued.
 
     Attributes:
@@ -42,8 +43,6 @@ class Limits(BaseModel):
         requests_per_minute: of each key, unless the key has its own; None for no limit.
         connections: open connections; beyond it 503.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     upload_bytes: Count = 512_000_000
     upload_s: Seconds = 600.0

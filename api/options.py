@@ -67,11 +67,6 @@ def is_placeholder(secret: str) -> bool:
     return text.lower() in WORDS or bool(_TEMPLATE.search(text))
 
 
-def is_placeholder_hash(sha256: str) -> bool:
-    """The same for the hash of a secret."""
-    return sha256 in _HASHES or len(set(sha256)) == 1
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, hide_input_in_errors=True)
 
@@ -143,9 +138,6 @@ class KeyTable(_Strict):
     scopes: Annotated[frozenset[Scope], Field(min_length=1)]
     requests_per_minute: Annotated[int, Field(gt=0)] | None = None
 
-    def key(self) -> ApiKey:
-        return ApiKey(self.name, self.sha256, self.scopes, self.requests_per_minute)
-
 
 class ServiceFile(Shared):
     """The content of a service's file."""
@@ -197,7 +189,7 @@ def load_service_file(path: Path | None) -> ServiceFile:
         where = ".".join(map(str, first["loc"]))
         raise ConfigurationError(f"{path}: service.{where}: {first['msg']}") from None
     for key in file.keys:
-        if is_placeholder_hash(key.sha256):
+        if key.sha256 in _HASHES or len(set(key.sha256)) == 1:
             raise ConfigurationError(
                 f"{path}: key {key.name!r} is a placeholder: create a key with `metajudge serve --new-key NAME`"
             )

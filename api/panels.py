@@ -13,7 +13,7 @@ from typing import Annotated
 
 from fastapi import HTTPException
 from fastapi import Path as PathParameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from metajudge.decision import BUILTIN_POLICIES, Policy
 from metajudge.errors import ConfigurationError, MetajudgeError, PolicyError, RubricError, StoreError
@@ -28,9 +28,11 @@ from metajudge.session import Respondent
 from metajudge.store import Store
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.types import AgentResult, Assessment, Judgment
+from metajudge.types.frozen import Frozen
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.policies import check_panels, mismatch
 
+from .errors import answered_as
 from .tracing import traced
 
 NAME = r"^[A-Za-z0-9_-]{1,60}$"
@@ -59,9 +61,9 @@ class Rubrics:
         Raises:
             HTTPException: 404.
         """
-        if name not in self.names():
-            raise HTTPException(404, f"unknown rubric {name!r}; this service has {', '.join(self.names())}")
-        return load_rubric(self.source(name))
+        with answered_as({RubricError: 404}):
+            source = self.source(name)
+        return load_rubric(source)
 
     def source(self, name: str) -> str:
         """The rubric as a panel's configuration names it: a built-in name, or a file.
@@ -118,10 +120,8 @@ class Rubrics:
         self._taken[name] = text
 
 
-class Choice(BaseModel):
+class Choice(Frozen):
     """How to vet; all settings are names, never files or addresses."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     panel: str | None = Field(default=None, description="A panel of this service; default: the first one.")
     rubric: str | None = Field(

@@ -27,7 +27,7 @@ from . import app as application
 from . import logs
 from .bodies import bounded_protocol
 from .hosts import allowed_names, is_loopback
-from .keys import Scope, hashed
+from .keys import ApiKey, Scope, hashed
 from .limits import Limits
 from .metrics_port import MetricsPort, bind_metrics
 from .options import ServiceFile, ServiceOptions, Shared, is_placeholder, is_service_file, load_service_file
@@ -131,9 +131,11 @@ def run(
     _allow_connections(limits.connections)
     refusals: list[MetajudgeError] = []
     logging.getLogger("uvicorn.error").addFilter(lambda _record: not refusals)  # reported once, without a trace
-    at_opening: list[Callable[[], None]] = [_settle_garbage]
+    at_opening: list[Callable[[], None]] = []
 
     def opened() -> None:
+        gc.collect()
+        set_modules_apart()  # later garbage collections, which would delay requests, leave imported objects out
         for callback in at_opening:
             callback()
 
@@ -250,7 +252,7 @@ def _options(file: ServiceFile, settings: Settings, panels: Mapping[str, PanelCo
             **{name: load_candidates(path) for name, path in file.candidates.items()},
         },
         api_key=checked_key(settings.service_key, file.host, others=bool(file.keys)),
-        keys=tuple(key.key() for key in file.keys),
+        keys=tuple(ApiKey(**dict(key)) for key in file.keys),
         max_body_bytes=int(file.max_body_mb * 1_000_000),
         webhook=webhook,
         limits=file.limits,
@@ -270,12 +272,6 @@ def _allow_connections(count: int) -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def _settle_garbage() -> None:
-    """Excludes imported objects from later garbage collections, which would delay requests."""
-    gc.collect()
-    set_modules_apart()
 
 
 def checked_key(key: str | None, host: str, others: bool = False) -> str | None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
@@ -28,6 +28,7 @@ from metajudge.reviews.review import Review
 from metajudge.session import Respondent
 from metajudge.store.jobs import JobRow, ResultRow
 from metajudge.types import Assessment, Item, Judgment
+from metajudge.types.frozen import Frozen
 from metajudge.vetting.engine import Engine
 
 from .panels import NAME, Choice, Panels
@@ -38,7 +39,6 @@ MOST_RESPONSES: Final = 50
 Kind = Literal["vet", "clash", "case"]
 RESULT: Final[Mapping[Kind, str]] = {"vet": "assessment", "clash": "clash", "case": "case"}
 """What a job's result is called in JSON; one that could not be made is called ``error``."""
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 
 def _few_responses(item: Item) -> Item:
@@ -52,10 +52,8 @@ def _few_responses(item: Item) -> Item:
 JudgedItem = Annotated[Item, AfterValidator(_few_responses), Field(examples=[EXAMPLE_JUDGMENT["item"]])]
 
 
-class ClashChoice(BaseModel):
+class ClashChoice(Frozen):
     """How a clash is run; models are named, never given as addresses."""
-
-    model_config = _STRICT
 
     panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
     candidates: str | None = Field(
@@ -101,10 +99,8 @@ class ClashRequest(ClashChoice):
         return found
 
 
-class CaseChoice(BaseModel):
+class CaseChoice(Frozen):
     """How cases are judged and decided."""
-
-    model_config = _STRICT
 
     panel: str | None = Field(default=None, description="Its agents are the judges; default: the first panel.")
     policy: str = Field(default=DEFAULT_CASE_POLICY, pattern=NAME)

@@ -49,7 +49,8 @@ async def traced(
             for name, value in _attributes(found).items():
                 span.set_attribute(name, value)
         logger = event_logger()
-        for attributes in _events(judgment, found, texts=captures_texts()):
+        texts = os.environ.get(CAPTURE, "").strip().lower() in _CAPTURED
+        for attributes in _events(judgment, found, texts=texts):
             if logger is None:
                 span.add_event(EVENT, attributes)
             else:  # the record has the ids of the current span
@@ -61,11 +62,6 @@ def event_logger() -> Any:
     """What events are emitted by; None where no logger provider is set up."""
     provider = _logs.get_logger_provider()
     return provider.get_logger("metajudge", __version__) if hasattr(provider, "add_log_record_processor") else None
-
-
-def captures_texts() -> bool:
-    """Whether explanations may be part of events."""
-    return os.environ.get(CAPTURE, "").strip().lower() in _CAPTURED
 
 
 def _links(judgment: Judgment) -> list[Any]:

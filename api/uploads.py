@@ -10,8 +10,6 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
 
-from metajudge.types import Judgment
-
 from .computing import ClientGoneError
 from .errors import ProblemError
 from .tasks import Record
@@ -21,59 +19,51 @@ AT_ONCE = 100
 """Records of a JSON array that are validated before other requests get a turn."""
 
 
-class Upload:
-    """Records in a file, one on each line.
+async def receive_upload(
+    request: Request, path: Path, record: type[Record], longest: int, most: int
+) -> tuple[int, bytes]:
+    """Writes a request's records to a file, one a line: of a JSON array, or JSONL that is written as it arrives.
 
     Args:
-        record: what each line is.
+        record: what each of them is.
+        longest: most bytes of a line, or of the whole array.
+        most: most records.
+
+    Returns:
+        The number of records, and the digest of the stored ones.
+
+    Raises:
+        HTTPException: 413, too long or too many; 415, wrong content type; 422, no records.
+        ProblemError: 422, invalid records.
+        ClientGoneError: the caller disconnected.
     """
-
-    def __init__(self, path: Path, record: type[Record] = Judgment) -> None:
-        self.path = path
-        self._record = record
-        self._noun = record.__name__.lower()
-
-    async def receive(self, request: Request, longest: int, most: int) -> tuple[int, bytes]:
-        """Writes a request's records: a JSON array, or JSONL that is written as it arrives.
-
-        Args:
-            longest: most bytes of a line, or of the whole array.
-            most: most records.
-
-        Returns:
-            The number of records, and the digest of the stored ones.
-
-        Raises:
-            HTTPException: 413, too long or too many; 415, wrong content type; 422, no records.
-            ProblemError: 422, invalid records.
-            ClientGoneError: the caller disconnected.
-        """
-        in_lines = is_in_lines(request, "application/json")
-        lines = receive_lines(request.stream(), longest) if in_lines else _array(request, longest, self._noun)
-        problems: list[str] = []
-        items, seen = 0, hashlib.sha256()
-        try:
-            with self.path.open("wb") as file:
-                async for line in lines:
-                    try:
-                        kept = self._record.model_validate_json(line).model_dump_json().encode() + b"\n"
-                    except ValidationError as error:
-                        problems.append(f"{self._noun} {items + 1}: {first_problem(error)}")
-                        if len(problems) == MOST_PROBLEMS:
-                            break
-                    else:
-                        file.write(kept)
-                        seen.update(kept)
-                    items += 1
-                    if items > most:
-                        raise HTTPException(413, f"more than {most} {self._noun}s: send several batches")
-        except ClientDisconnect:
-            raise ClientGoneError from None
-        if problems:
-            raise ProblemError(422, problems[0], problems)
-        if not items:
-            raise HTTPException(422, f"the upload is empty: send at least one {self._noun}")
-        return items, seen.digest()
+    noun = record.__name__.lower()
+    in_lines = is_in_lines(request, "application/json")
+    lines = receive_lines(request.stream(), longest) if in_lines else _array(request, longest, noun)
+    problems: list[str] = []
+    items, seen = 0, hashlib.sha256()
+    try:
+        with path.open("wb") as file:
+            async for line in lines:
+                try:
+                    kept = record.model_validate_json(line).model_dump_json().encode() + b"\n"
+                except ValidationError as error:
+                    problems.append(f"{noun} {items + 1}: {problems_of(error)[0]}")
+                    if len(problems) == MOST_PROBLEMS:
+                        break
+                else:
+                    file.write(kept)
+                    seen.update(kept)
+                items += 1
+                if items > most:
+                    raise HTTPException(413, f"more than {most} {noun}s: send several batches")
+    except ClientDisconnect:
+        raise ClientGoneError from None
+    if problems:
+        raise ProblemError(422, problems[0], problems)
+    if not items:
+        raise HTTPException(422, f"the upload is empty: send at least one {noun}")
+    return items, seen.digest()
 
 
 def problems_of(error: ValidationError) -> list[str]:
@@ -82,11 +72,6 @@ def problems_of(error: ValidationError) -> list[str]:
     return [
         f"{'.'.join(map(str, one['loc'])) or 'record'}: {one['msg'].removeprefix('Value error, ')}" for one in found
     ]
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first of them."""
-    return problems_of(error)[0]
 
 
 def is_in_lines(request: Request, default: str = "") -> bool:

@@ -37,10 +37,6 @@ OUTCOME_TONES = {"kept": "good", "not_kept": "", "asked": "warn", "unscored": "w
 Name = Annotated[str, Field(max_length=200)]
 
 
-APART = 1.0
-"""Scores of one criterion that differ by more than this are marked as a disagreement."""
-
-
 class Wish(Filters):
     """The filters of the list of assessments."""
 

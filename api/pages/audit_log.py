@@ -1,6 +1,6 @@
 """``/audit-log``: every record of the audit log in words, by kind, subject and person."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -44,63 +44,47 @@ def entry_line(entry: Entry) -> dict[str, Any]:
     """A record as a sentence, with the person or key and the page about it, None where there is none."""
     content = None if entry.is_cut else orjson.loads(entry.text)
     found: Mapping[str, Any] = content if isinstance(content, dict) else {}
-    said = _SAID.get(entry.kind)
-    words, link = said(entry, found) if said else (entry.subject, None)
+    words, link = _said(entry, found)
     who = found.get("by") or found.get("reviewer")
     kind = KINDS.get(entry.kind, entry.kind)
     return {"entry": entry, "kind": kind, "words": words, "who": str(who) if who else None, "link": link}
 
 
+def _said(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
+    """A record in words, and the page about it."""
+    subject, proposal = entry.subject, found.get("proposal_id")
+    match entry.kind:
+        case "policy":
+            version = f", version {found['digest'][:12]}" if "digest" in found else ""
+            return f"Policy {subject}{version}", _at("policies", subject)
+        case "activation" if proposal:
+            return f"Policy {subject}: proposal {proposal} put in force", _at("proposals", proposal)
+        case "activation":
+            return f"Policy {subject} changed", _at("policies", subject)
+        case "proposal" if proposal is None:
+            return f"Proposal for policy {subject}", "/proposals"
+        case "proposal":
+            refused = ", refused by its test" if found.get("status") == "refused" else ""
+            return f"Proposal for policy {subject}{refused}: {found.get('change', '')}", _at("proposals", proposal)
+        case "calibration":
+            return f"Calibration {subject[:12]} first used", None
+        case "promise.broken":
+            target = f" of {100 * found['target']:g} %" if isinstance(found.get("target"), int | float) else ""
+            return f"The promised precision{target} is broken ({subject})", "/monitor"
+        case "rubric":
+            return f"Rubric {subject}", None
+        case "change":
+            action = str(found.get("action", "change"))
+            page = {"review": "reviews", "job": "jobs"}.get(action.partition(".")[0])
+            return f"{action.replace('.', ' ')}: {subject}", _at(page, subject) if page else None
+        case "case":
+            decided = (found.get("decision") or {}).get("action")
+            return f"Case {subject}{f': {decided}' if decided else ''}", None
+    return subject, None
+
+
 def _at(page: str, name: object) -> str:
     return f"/{page}/{quote(str(name), safe='')}"
-
-
-def _policy(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    version = f", version {found['digest'][:12]}" if "digest" in found else ""
-    return f"Policy {entry.subject}{version}", _at("policies", entry.subject)
-
-
-def _activation(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    name = found.get("proposal_id")
-    if not name:
-        return f"Policy {entry.subject} changed", _at("policies", entry.subject)
-    return f"Policy {entry.subject}: proposal {name} put in force", _at("proposals", name)
-
-
-def _proposal(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    name = found.get("proposal_id")
-    if name is None:
-        return f"Proposal for policy {entry.subject}", "/proposals"
-    refused = ", refused by its test" if found.get("status") == "refused" else ""
-    return f"Proposal for policy {entry.subject}{refused}: {found.get('change', '')}", _at("proposals", name)
-
-
-def _broken(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    target = f" of {100 * found['target']:g} %" if isinstance(found.get("target"), int | float) else ""
-    return f"The promised precision{target} is broken ({entry.subject})", "/monitor"
-
-
-def _change(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    action = str(found.get("action", "change"))
-    page = {"review": "reviews", "job": "jobs"}.get(action.partition(".")[0])
-    return f"{action.replace('.', ' ')}: {entry.subject}", _at(page, entry.subject) if page else None
-
-
-def _case(entry: Entry, found: Mapping[str, Any]) -> tuple[str, str | None]:
-    action = (found.get("decision") or {}).get("action")
-    return f"Case {entry.subject}{f': {action}' if action else ''}", None
-
-
-_SAID: Mapping[str, Callable[[Entry, Mapping[str, Any]], tuple[str, str | None]]] = {
-    "policy": _policy,
-    "activation": _activation,
-    "proposal": _proposal,
-    "calibration": lambda entry, _found: (f"Calibration {entry.subject[:12]} first used", None),
-    "promise.broken": _broken,
-    "rubric": lambda entry, _found: (f"Rubric {entry.subject}", None),
-    "change": _change,
-    "case": _case,
-}
 
 
 class Wish(Filters):

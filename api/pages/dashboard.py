@@ -264,15 +264,11 @@ async def dashboard(visit: StoredVisit, wish: Annotated[Wish, Query()]) -> Respo
     wish = wish if wish.labels in sources else wish.model_copy(update={"labels": "people"})
     reader: Reader = visit.request.app.state.dashboard_reader
     found = await reader.read(visit.running, wish)
-    found = found if sees else _without_truth(found)
+    if not sees:  # correctness by people's decisions alone
+        told = [replace(one, metrics=tuple(m for m in one.metrics if m.name != GROUND_TRUTH)) for one in found.feedback]
+        found = replace(found, feedback=told)
     shown = await asyncio.to_thread(_shown, wish, found)  # intervals take a while
     return visit.page("dashboard.html", wish=wish, periods=PERIODS, label_sources=sources, **shown)
-
-
-def _without_truth(found: Readings) -> Readings:
-    """The readings for viewers who may not see labels: correctness by people's decisions alone."""
-    feedback = [replace(one, metrics=tuple(m for m in one.metrics if m.name != GROUND_TRUTH)) for one in found.feedback]
-    return replace(found, feedback=feedback)
 
 
 def _shown(wish: Wish, found: Readings) -> dict[str, Any]:
@@ -318,13 +314,12 @@ def _precision(wish: Wish, groups: Sequence[Group], steps: Steps) -> dict[str, A
     keep = within(wish.keep, usual)
     discard = min(keep, within(wish.discard, keep))
     now = standing(ladder, keep, discard)
-    drawn = bool(curve(ladder))
-    plane = view.plane_of(ladder) if drawn else None
-    chart = None
-    if drawn:
-        chart = view.precision_coverage(
-            "precision", ladder, now.coverage or 0.0, now.precision.estimate if now.precision else 0.0
-        )
+    plane = chart = None
+    if points := curve(ladder):
+        precision = now.precision.estimate if now.precision else 0.0
+        x, y = view.plane_of(ladder)
+        plane = [x.start, x.end, y.end, y.start, y.span[0]]  # for the script that moves the mark
+        chart = view.precision_coverage("precision", ladder, now.coverage or 0.0, precision)
     fine = wish.basis == "probability" or keep % 5 or discard % 5
     return {
         "ladder": ladder,
@@ -334,5 +329,5 @@ def _precision(wish: Wish, groups: Sequence[Group], steps: Steps) -> dict[str, A
         "now": words_of(now),
         "plane": plane,
         "curve": chart,
-        "points": thinned(curve(ladder), 20),
+        "points": thinned(points, 20),
     }

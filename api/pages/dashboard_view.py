@@ -53,23 +53,23 @@ _SUMMED = ("attempts", "failed", "cost_usd", "unpriced", "input_tokens", "output
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """A chart over time and the table of the same figures; ``rows`` are (span, one value a part),
-    ``series`` are the colour indices of the parts. ``svg`` is None for a single span: one column is no chart.
-    """
+    """A chart over time, and its parts with a value for each span; ``svg`` is None for a single one."""
 
     svg: Markup | None
-    parts: tuple[str, ...]
-    series: tuple[int, ...]
-    rows: tuple[tuple[str, tuple[float, ...]], ...]
-    totals: tuple[float, ...]
+    parts: "Sequence[Part]"
+    spans: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class HeatCell:
-    """Agreement of two; ``level`` from 0 (never) to :data:`LEVELS`; ``share`` is None without shared judgments."""
+    """Agreement of two; ``share`` is None without shared judgments."""
 
     share: Estimate | None
-    level: int
+
+    @property
+    def level(self) -> int:
+        """From 0 (never) to :data:`LEVELS`."""
+        return 0 if self.share is None else min(LEVELS, int(self.share.estimate * (LEVELS + 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +130,7 @@ def _over_time(
     description = f"{unit} by {'day' if width == 1 else f'{width} days'}, stacked: {', '.join(p.name for p in parts)}."
     labels = [_date(start).strftime("%b %-d") for start in starts]
     svg = columns(name, title, description, labels, parts, unit) if len(starts) > 1 else None
-    return OverTime(
-        svg,
-        tuple(part.name for part in parts),
-        tuple(part.series for part in parts),
-        tuple((span, tuple(part.values[place] for part in parts)) for place, span in enumerate(spans)),
-        tuple(sum(part.values) for part in parts),
-    )
+    return OverTime(svg, parts, spans)
 
 
 def _date(day: int) -> datetime:
@@ -158,13 +152,10 @@ def heat_map(pairs: Sequence[PairCount]) -> HeatMap | None:
         return None
     names = sorted(sorted(shared), key=lambda one: -shared[one])
     chosen = sorted(names[:HEAT])
-    found = {frozenset((pair.first, pair.second)): wilson(pair.same, pair.n) for pair in pairs}
-    rows = tuple(tuple(_cell(found.get(frozenset((a, b)))) if a != b else None for b in chosen) for a in chosen)
+    found = {frozenset((pair.first, pair.second)): HeatCell(wilson(pair.same, pair.n)) for pair in pairs}
+    none = HeatCell(None)
+    rows = tuple(tuple(found.get(frozenset((a, b)), none) if a != b else None for b in chosen) for a in chosen)
     return HeatMap(tuple(chosen), rows, len(names) - len(chosen))
-
-
-def _cell(share: Estimate | None) -> HeatCell:
-    return HeatCell(share, 0 if share is None else min(LEVELS, int(share.estimate * (LEVELS + 1))))
 
 
 def kinds_of(groups: Iterable[Group]) -> dict[str, int]:
@@ -267,44 +258,32 @@ def round_above(value: float) -> float:
     return next(unit / 10 * step for step in (1, 1.2, 1.6, 2, 4, 6, 8, 10) if unit / 10 * step >= value * (1 - 1e-12))
 
 
-@dataclass(frozen=True, slots=True)
-class Plane:
-    """The axes of the chart of precision against coverage, for the script that moves its mark."""
-
-    left: float
-    right: float
-    top: float
-    bottom: float
-    lowest: float
-
-    def at(self, coverage: float, precision: float) -> tuple[float, float]:
-        share = (max(precision, self.lowest) - self.lowest) / (1 - self.lowest)
-        return self.left + coverage * (self.right - self.left), self.bottom - share * (self.bottom - self.top)
-
-
-def plane_of(ladder: Ladder) -> Plane:
-    """The axes of a ladder's curve."""
+def plane_of(ladder: Ladder) -> tuple[Axis, Axis]:
+    """The axes of a ladder's curve: coverage to the right, precision upwards."""
     y = share_axis([point.precision.low for point in thinned(curve(ladder))], HEIGHT - BOTTOM, TOP)
-    return Plane(LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, y.span[0])
+    return Axis((0, 1), LEFT, WIDTH - RIGHT), y
 
 
 def precision_coverage(name: str, ladder: Ladder, coverage: float, precision: float) -> Markup:
     """The curve with its band, and a mark at the chosen threshold."""
-    points, plane = thinned(curve(ladder)), plane_of(ladder)
+    points, (x, y) = thinned(curve(ladder)), plane_of(ladder)
     description = (
         "Vertical: precision of the kept judgments with a label, 95 % band by question. Horizontal: share of all "
         "judgments that is kept. The line marks the chosen threshold; the figures next to it give its values."
     )
     canvas = Canvas(WIDTH, HEIGHT, name, "Precision against coverage", description)
-    x, y = Axis((0, 1), plane.left, plane.right), Axis((plane.lowest, 1), plane.bottom, plane.top)
+
+    def at(coverage: float, precision: float) -> tuple[float, float]:
+        return x.at(coverage), y.at(max(precision, y.span[0]))
+
     frame(canvas, x, y, "Coverage: share of judgments kept, %", "Precision of kept judgments, %")
-    upper = [plane.at(point.coverage, point.precision.high) for point in points]
-    lower = [plane.at(point.coverage, point.precision.low) for point in reversed(points)]
+    upper = [at(point.coverage, point.precision.high) for point in points]
+    lower = [at(point.coverage, point.precision.low) for point in reversed(points)]
     canvas.path(upper + lower, "band s0", closed=True)
-    canvas.path([plane.at(point.coverage, point.precision.estimate) for point in points], "curve s0")
+    canvas.path([at(point.coverage, point.precision.estimate) for point in points], "curve s0")
     root = canvas.root
-    at_x, at_y = plane.at(coverage, precision)
-    place = {"x1": f"{at_x:.2f}", "x2": f"{at_x:.2f}", "y1": f"{plane.top:g}", "y2": f"{plane.bottom:g}"}
+    at_x, at_y = at(coverage, precision)
+    place = {"x1": f"{at_x:.2f}", "x2": f"{at_x:.2f}", "y1": f"{y.end:g}", "y2": f"{y.start:g}"}
     ET.SubElement(root, "line", {**place, "class": "now", "id": f"{name}-line"})
     ET.SubElement(
         root, "circle", {"cx": f"{at_x:.2f}", "cy": f"{at_y:.2f}", "r": "7", "class": "now", "id": f"{name}-dot"}

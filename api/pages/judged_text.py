@@ -218,10 +218,17 @@ def _markdown() -> MarkdownIt:
         parser.inline.ruler.at(rule["name"], _closed(texmath.make_inline_func(rule), "\\)"))
     for rule in texmath.rules["brackets"]["block"]:
         parser.block.ruler.at(rule["name"], _closed(texmath.make_block_func(rule), "\\]"))
-    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True, renderer=_dollars)
-    parser.add_render_rule("math_inline", _inline_formula)
-    for name in ("math_block", "math_block_eqno"):
-        parser.add_render_rule(name, _block_formula)
+
+    def dollars(source: str, options: dict[str, Any]) -> str:
+        return _formula(source, "block" if options["display_mode"] else "inline")
+
+    def block(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
+        return f"<p>{_formula(tokens[at].content, 'block')}</p>"
+
+    parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True, renderer=dollars)
+    parser.add_render_rule("math_inline", lambda _renderer, tokens, at, *_: _formula(tokens[at].content, "inline"))
+    parser.add_render_rule("math_block", block)
+    parser.add_render_rule("math_block_eqno", block)
     return parser
 
 
@@ -236,18 +243,6 @@ def _closed(rule: Callable[..., bool], closing: str) -> Callable[..., bool]:
         return (state.bMarks[place[0]] if len(place) > 1 else state.pos) < last and rule(state, *place)
 
     return asked
-
-
-def _dollars(source: str, options: dict[str, Any]) -> str:
-    return _formula(source, "block" if options["display_mode"] else "inline")
-
-
-def _inline_formula(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
-    return _formula(tokens[at].content, "inline")
-
-
-def _block_formula(_renderer: Any, tokens: Any, at: int, *_rest: Any) -> str:
-    return f"<p>{_formula(tokens[at].content, 'block')}</p>"
 
 
 def _formula(source: str, display: str) -> str:

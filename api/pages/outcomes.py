@@ -82,7 +82,5 @@ def _totals(counts: list[OutcomeCount]) -> list[tuple[OutcomeName, int, int]]:
 
 def _who(one: FinalOutcome) -> str:
     """Who decided, in words."""
-    names = ", ".join(person["reviewer"] for person in one.people)
-    if names:
-        return names
-    return f"policy {one.policy}" if one.policy else "the panel"
+    machine = f"policy {one.policy}" if one.policy else "the panel"
+    return ", ".join(person["reviewer"] for person in one.people) or machine

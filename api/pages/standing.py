@@ -131,8 +131,7 @@ def tenths(share: float) -> str:
 
 def words_of(now: Standing) -> dict[str, str]:
     """The page's texts by the id of their place; its script writes the same."""
-    total = now.kept + now.asked + now.discarded
-    precision = now.precision
+    coverage, precision = now.coverage, now.precision
     return {
         "precision": "none" if precision is None else tenths(precision.estimate),
         "interval": (
@@ -140,7 +139,7 @@ def words_of(now: Standing) -> dict[str, str]:
             if precision is None
             else f"{tenths(precision.low)} to {tenths(precision.high)}, {precision.n} labelled"
         ),
-        "coverage": tenths(now.kept / total) if total else "none",
+        "coverage": "none" if coverage is None else tenths(coverage),
         "kept": str(now.kept),
         "asked": str(now.asked),
         "discarded": str(now.discarded),

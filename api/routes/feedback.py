@@ -14,7 +14,6 @@ from metajudge.errors import InputError, MetajudgeError, PolicyError
 from metajudge.feedback.backtest import Backtest
 from metajudge.feedback.changes import Activation, Comparison, Draft, Proposal
 from metajudge.feedback.drafting import DraftBook
-from metajudge.feedback.loop import FeedbackLoop
 from metajudge.feedback.metrics import without_truth
 from metajudge.feedback.rejudging import estimate_rejudging, held_out_records, rejudge
 
@@ -116,7 +115,7 @@ async def activate_proposal(call: StoredCall, proposal_id: str, body: ActivateRe
 @router.get("/drafts", summary="Drafts")
 async def drafts(call: StoredCall, policy: Annotated[str | None, Query(pattern=NAME)] = None) -> list[DraftState]:
     """All drafts, oldest first, each with its newest comparison."""
-    book = _book(call)
+    book = loop_of(call)
     return [DraftState(draft=one, comparison=await book.comparison(one.draft_id)) for one in await book.drafts(policy)]
 
 
@@ -131,7 +130,7 @@ async def draft(
     409 as long as no criterion is corrected often enough.
     """
     with answered_as(TOO_EARLY):
-        found = await call.running.computing.ask(lambda: _book(call).draft(policy, criterion=criterion))
+        found = await call.running.computing.ask(lambda: loop_of(call).draft(policy, criterion=criterion))
     await call.note(Action.FEEDBACK_DRAFT, policy, drafts=[one.draft_id for one in found])
     return found
 
@@ -183,9 +182,9 @@ async def activate_draft(call: StoredCall, draft_id: str, body: ActivateRequest)
     return made
 
 
-def loop_of(call: Call) -> FeedbackLoop:
-    """The feedback loop of the store."""
-    return FeedbackLoop(call.store, clock=time.time)
+def loop_of(call: Call) -> DraftBook:
+    """The feedback loop of the store, with its drafts."""
+    return DraftBook(call.store, clock=time.time)
 
 
 async def propose_now(call: Call, policy: str) -> list[Proposal]:
@@ -229,7 +228,7 @@ async def _note_activation(call: Call, policy: str, proposal_id: str, made: Acti
     await call.note(Action.FEEDBACK_ACTIVATE, policy, **details)
 
 
-async def existing_proposal(call: Call, proposal_id: str) -> tuple[FeedbackLoop, Proposal]:
+async def existing_proposal(call: Call, proposal_id: str) -> tuple[DraftBook, Proposal]:
     """The feedback loop of the store, and a proposal of it.
 
     Raises:
@@ -240,11 +239,7 @@ async def existing_proposal(call: Call, proposal_id: str) -> tuple[FeedbackLoop,
         return loop, await loop.proposal(proposal_id)
 
 
-def _book(call: Call) -> DraftBook:
-    return DraftBook(call.store, clock=time.time)
-
-
 async def _existing_draft(call: Call, draft_id: str) -> tuple[DraftBook, Draft]:
-    book = _book(call)
+    book = loop_of(call)
     with answered_as({InputError: 404}):
         return book, await book.get(draft_id)

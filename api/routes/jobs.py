@@ -30,7 +30,7 @@ from ..tasks import (
     seq_of,
     to_text,
 )
-from ..uploads import Upload
+from ..uploads import receive_upload
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
@@ -115,8 +115,8 @@ async def _accepted(call: Call, choice: Asked, key: str | None) -> Response:
     await running.tasks.check(choice)
     options, text = running.options, to_text(choice)
     async with running.jobs.upload() as (job_id, path):
-        upload = Upload(path, record_type(choice))
-        items, digest = await upload.receive(call.request, options.max_body_bytes, options.limits.batch_items)
+        limits = options.max_body_bytes, options.limits.batch_items
+        items, digest = await receive_upload(call.request, path, record_type(choice), *limits)
         claim = Claim(call, key, fingerprint(b"batch", text.encode(), digest))
         if earlier := await claim.earlier():
             return earlier
@@ -210,7 +210,8 @@ async def events(running: ServiceDep, job_id: str, last_event_id: LastEventId = 
 
     An event's id is also the results cursor that continues after it.
     """
-    seen = _seen(last_event_id)
+    given = number_of(last_event_id) or 0
+    seen = seq_of(given) if given >= FIRST_CURSOR else given  # earlier versions used the results' numbers as ids
     kind = (await running.jobs.status(job_id)).kind
     name = {"vet": "judgment_id", "clash": "item_id", "case": "case_id"}[kind]
     while True:
@@ -229,9 +230,3 @@ async def events(running: ServiceDep, job_id: str, last_event_id: LastEventId = 
             await running.jobs.changed(job_id)
     if await running.jobs.state(job_id) is not None:
         yield ServerSentEvent(event="end", data=(await running.jobs.status(job_id)).model_dump(mode="json"))
-
-
-def _seen(last_event_id: str | None) -> int:
-    """The number of the last result seen; 0 for an invalid id. Earlier versions used the numbers as ids."""
-    given = number_of(last_event_id) or 0
-    return seq_of(given) if given >= FIRST_CURSOR else given

@@ -20,7 +20,7 @@ from ..computing import ClientGoneError
 from ..deps import ServiceDep
 from ..errors import ProblemError
 from ..schemas import EXAMPLE_JUDGMENT, Strict, upload_body
-from ..uploads import MOST_PROBLEMS, bounded, first_problem, is_in_lines, problems_of, receive_lines
+from ..uploads import MOST_PROBLEMS, bounded, is_in_lines, problems_of, receive_lines
 
 router = APIRouter(prefix="/v1", tags=["audit"])
 
@@ -134,7 +134,7 @@ def _of_lines(body: bytes, on: On | None, right: str | None, unit: str | None, m
             else:
                 labels.append(PersonLabel.model_validate_json(line))
         except ValidationError as error:
-            problems.append(f"line {number}: {first_problem(error)}")
+            problems.append(f"line {number}: {problems_of(error)[0]}")
             if len(problems) == MOST_PROBLEMS:
                 break
     if problems:

@@ -1,6 +1,5 @@
 """Rank aggregation by voting rules, and peer evaluation of given rankings; no model is asked."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
@@ -47,31 +46,13 @@ class PeersRequest(Strict):
 @router.post("/rank", summary="Aggregate rankings by a voting rule", response_model=dict[str, Any])
 async def rank(running: ServiceDep, body: RankRequest) -> Response:
     """Ties are kept: all optimal Kemeny rankings are counted, and none is chosen by candidate name."""
-    return plain_json(await running.computing.work(lambda: _ranked(body)))
+    given, seconds = body.model_dump(exclude={"rankings"}), SEARCH_S if body.rule is Rule.KEMENY else None
+    work = running.computing.work(lambda: count(body.rankings, **given, time_limit=seconds).to_json())
+    return plain_json(await work)
 
 
 @router.post("/peers", summary="Peer evaluation of given rankings")
 async def peers(running: ServiceDep, body: PeersRequest) -> PeerFindings:
     """Self-inclusive and self-free consensus, agreement between evaluators, cautions."""
-    return await running.computing.work(lambda: _analysed(body))
-
-
-def _ranked(body: RankRequest) -> dict[str, Any]:
-    result = count(
-        body.rankings,
-        rule=body.rule,
-        candidates=body.candidates,
-        weights=body.weights,
-        ties=body.ties,
-        unranked=body.unranked,
-        time_limit=SEARCH_S if body.rule is Rule.KEMENY else None,
-        prior=body.prior,
-    )
-    return result.to_json()
-
-
-def _analysed(body: PeersRequest) -> PeerFindings:
-    options = Options(resamples=body.resamples, seed=body.seed)
-    if body.rule is not None:
-        options = replace(options, rule=body.rule)
-    return analyse(counted_ballots(body.ballots), options)
+    options = Options(**body.model_dump(exclude={"ballots"}, exclude_none=True))
+    return await running.computing.work(lambda: analyse(counted_ballots(body.ballots), options))

@@ -1,12 +1,13 @@
 """The command tree: a table of names and summaries; a command's module is imported when the command is used."""
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -84,23 +85,11 @@ COMMANDS = (
 _WIDTH = max(len(entry.name) for entry in COMMANDS)
 
 
-class _Commands(Mapping[str, "Command"]):
+class _Commands(UserDict[str, Any]):
     """The commands by name; a module is imported when its command is looked up."""
 
-    def __init__(self) -> None:
-        self._entries = {entry.name: entry for entry in COMMANDS}
-
     def __getitem__(self, name: str) -> "Command":
-        return _load(self._entries[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return _load(self.data[name])
 
 
 @cache
@@ -137,7 +126,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]  # typer's own, which it also types
-        self.commands = cast("MutableMapping[str, Command]", _Commands())
+        self.commands = _Commands({entry.name: entry for entry in COMMANDS})
 
     def list_commands(self, ctx: "Context") -> list[str]:
         return list(self.commands)

@@ -109,7 +109,8 @@ def audit(
     Reads verdicts that you have, of any kind, with or without people's labels. Asks no model and needs no key. Exit
     code 0 whatever it finds, 5 with --fail-on.
     """
-    _check_names(fail_on or ())
+    if unknown := [name for name in fail_on or () if name not in CHECKS]:
+        raise ConfigurationError(f"--fail-on {unknown[0]}: there is no such check; the checks are {', '.join(CHECKS)}")
     if demo == bool(inputs):
         raise ConfigurationError("name a file of judgments, or give --demo for the shipped sample (not both)")
     if out is not None:
@@ -139,12 +140,6 @@ def audit(
         typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")
     missed = _missed(document, fail_on or ())
     raise typer.Exit(exit_code(RunCounts(bad_lines=rejects), strict=reading.strict, bar_missed=missed))
-
-
-def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if name not in CHECKS:
-            raise ConfigurationError(f"--fail-on {name}: there is no such check; the checks are {', '.join(CHECKS)}")
 
 
 def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap | None]:

@@ -93,7 +93,8 @@ def guarded(words: Sequence[str]) -> int:
     Args:
         words: the arguments after ``metajudge``.
     """
-    debug = _debug_wanted(words)
+    options = words[: words.index("--")] if "--" in words else words
+    debug = DEBUG in options or os.environ.get("METAJUDGE_DEBUG", "") not in ("", "0")
     try:
         code = _call(words)
         sys.stdout.flush()
@@ -113,11 +114,6 @@ def leave_at_once(sentence: str | None = None) -> NoReturn:
     with contextlib.suppress(OSError):
         os.write(2, (show_cursor + line).encode())
     os._exit(ExitCode.INTERRUPTED)
-
-
-def _debug_wanted(words: Sequence[str]) -> bool:
-    options = words[: words.index("--")] if "--" in words else words
-    return DEBUG in options or os.environ.get("METAJUDGE_DEBUG", "") not in ("", "0")
 
 
 def _call(words: Sequence[str]) -> int:

@@ -149,7 +149,6 @@ def drift_lines(found: Sequence[Drift]) -> Iterator[str]:
 def diagnosis_lines(table: SignalTable, *, seed: int) -> Iterator[str]:
     """Independence of the judges, unanimity, importance of signals; the reason if a figure is not available."""
     from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
-    from metajudge.errors import InputError
 
     try:
         panel = panel_independence(table, seed)
@@ -262,17 +261,14 @@ def fit(
         if prior != SHIPPED:
             raise InputError(f"--prior {prior}: there is one prior, {SHIPPED}")
         names = [*dict.fromkeys([*(names or ("order", "strength", "repeats", "versions", "peers")), "share"])]
-    if reviews:
-        people, stored = with_store(store, partial(_reviewed, rule=labelling.rule), maker="vet --policy ...")
-        selection: str | None = people.selection
-        table = labelled_records(data or [], reading, agent_scores, labelling, stored).table(
-            names, judge, people=people, kind=kind, right=rule
-        )
-    elif data:
-        table = labelled_records(data, reading, agent_scores, labelling).table(names, judge, kind=kind, right=rule)
-        selection = None
-    else:
+    if not (reviews or data):
         raise InputError("give labelled judgments with --data DIR, or --reviews to learn from people's decisions")
+    people: ReviewLabels | None = None
+    stored: list[Judgment] = []
+    if reviews:
+        people, stored = with_store(store, partial(_reviewed, rule=rule), maker="vet --policy ...")
+    records = labelled_records(data or [], reading, agent_scores, labelling, stored)
+    table = records.table(names, judge, people=people, kind=kind, right=rule)
     table, split = _fit_part(table, share, seed)
     if signals is None:
         table = _without_absent(table)
@@ -284,6 +280,7 @@ def fit(
             "items, or leave --prior out"
         )
     drawn_to = None if prior is None else shipped_prior().shrink
+    selection = None if people is None else people.selection
     calibration = fit_calibration(table, prior=drawn_to, seed=seed, folds=folds, selection=selection)
     spent = save_fit(calibration, out)
     echo_lines(fit_lines(calibration))
@@ -378,11 +375,8 @@ def _fit_part(table: SignalTable, share: float | None, seed: int) -> tuple[Signa
     if share == 1:
         return table, "Labels: all are for the fit (--share 1); a threshold on the same questions is approximate."
     part = question_split(table.questions, SPLIT_SHARE if share is None else share, seed)
-    why = (
-        why
-        if share is None
-        else f"{100 * share:g} % of the questions for the fit (--share), the others for a threshold"
-    )
+    if share is not None:
+        why = f"{100 * share:g} % of the questions for the fit (--share), the others for a threshold"
     return table.select(part == 0), f"Labels: {why}."
 
 

@@ -15,7 +15,8 @@ from metajudge.calibration.guarantee import Abstention, Guarantee
 from metajudge.calibration.looks import Schedule, ScheduleName
 from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption, OtherCalibrationOption, echo_json, echo_lines
+from metajudge.cli.options import JsonOption, OtherCalibrationOption
+from metajudge.cli.outputs import tell
 from metajudge.errors import InputError
 from metajudge.files.output import check_apart, check_writable
 from metajudge.runs.exit_codes import ExitCode
@@ -186,12 +187,7 @@ def threshold(
     result = look(calibration, fitted, rows, request, out=out)
     advised = not result.passed and by is None
     shown = _Shown(fitted, result, advice_after(result, rows, request) if advised else None, advised)
-    if as_json:
-        echo_json(shown.plain())
-    else:
-        echo_lines(shown.lines())
-        if result.passed:
-            typer.echo(f"Written: {out or calibration}")
+    tell(as_json, shown.plain(), [*shown.lines(), *([f"Written: {out or calibration}"] if result.passed else [])])
     if not result.passed:
         raise typer.Exit(ExitCode.INCOMPLETE)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from metajudge.cli.options import echo_lines
 from metajudge.evidence.counting import Counted
 from metajudge.files.command_line import command
 from metajudge.report.files import check_report_kind
@@ -34,20 +35,14 @@ def demo(
         save_sample(save)
     if not no_report:
         check_report_kind(report)
-    for line in _lines(demonstrate(), _blocks()):
-        typer.echo(line)
+    echo_lines(_lines(demonstrate(), _blocks()))
     if not no_report:
-        typer.echo("")
-        typer.echo(_reported(report))
-    for line in _next(save):
-        typer.echo(line)
+        from metajudge.vetting.report.demo import write_demo_report  # after the text, which needs less
 
-
-def _reported(path: Path) -> str:
-    from metajudge.vetting.report.demo import write_demo_report  # after the text, which needs less
-
-    why_not = write_demo_report(path)
-    return f"Report: {path} (open it in a browser)" if why_not is None else f"No report: {why_not}"
+        why_not = write_demo_report(report)
+        told = f"Report: {report} (open it in a browser)" if why_not is None else f"No report: {why_not}"
+        echo_lines(["", told])
+    echo_lines(_next(save))
 
 
 def _blocks() -> str:

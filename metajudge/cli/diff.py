@@ -8,7 +8,8 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Labelling, Reading, RightOption, reads_judgments
 from metajudge.cli.loop import run
-from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, echo_json, echo_lines, store_path
+from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, store_path
+from metajudge.cli.outputs import tell
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.types import Right, VerdictKind
@@ -46,19 +47,15 @@ def diff(
     sides = labelled_by(run(load_sides(first, second, where)), reading.open(labels) if labels else ())
     one, other, rules = by_labels(*sides, Labelling(right=right).rule)
     found = compare(one, other, seed=seed, unit=reading.unit)
-    if as_json:
-        _print_json(one, other, found, rules)
-    else:
-        echo_lines(_lines(one, other, found, rules))
+    tell(as_json, _plain(one, other, found, rules), _lines(one, other, found, rules))
 
 
-def _print_json(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> None:
+def _plain(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> dict[str, object]:
     differences = ("kept", "score", "precision")
     data = {name: value for name, value in asdict(found).items() if name not in differences}
     data |= {name: getattr(found, name).to_json() for name in differences}
     data["right"] = {kind: str(rule) for kind, rule in rules.items()}
-    data = {"first": one.name, "second": other.name, **data, "notes": [*one.notes, *other.notes]}
-    echo_json(data)
+    return {"first": one.name, "second": other.name, **data, "notes": [*one.notes, *other.notes]}
 
 
 def _lines(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind, Right]) -> list[str]:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
 from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
+from metajudge.cli.outputs import tell
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.exports import ExportRequest, ExportResult, export
 from metajudge.exports import check as check_folder
@@ -35,19 +36,13 @@ def request_of(asked: Mapping[str, object]) -> ExportRequest:
         return ExportRequest.model_validate(asked)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        why = first["msg"].removeprefix("Value error, ")
-        raise ConfigurationError(
-            f"{_option(first['loc'])}: {why[0].lower()}{why[1:]}, not {first['input']!r}"
-        ) from None
+        place, why = first["loc"], first["msg"].removeprefix("Value error, ")
+        name = str(place[1] if place[0] == "filters" and len(place) > 1 else place[0])
+        option = "--" + _OPTIONS.get(name, name).replace("_", "-")
+        raise ConfigurationError(f"{option}: {why[0].lower()}{why[1:]}, not {first['input']!r}") from None
 
 
 _OPTIONS = {"judges": "judge", "categories": "category", "decisions": "decision", "runs": "run", "panels": "panel"}
-
-
-def _option(place: tuple[int | str, ...]) -> str:
-    """The option behind a field of the request."""
-    name = str(place[1] if place[0] == "filters" and len(place) > 1 else place[0])
-    return "--" + _OPTIONS.get(name, name).replace("_", "-")
 
 
 def _print(out: Path, result: ExportResult) -> None:
@@ -350,19 +345,14 @@ def check(
     Exit code 1: there are faults; each is listed.
     """
     report = check_folder(folder, near_threshold=near_threshold)
-    code = ExitCode.INCOMPLETE if report.faults else ExitCode.DONE
-    if as_json:
-        echo_json(report.to_json(), indent=True)
-        raise typer.Exit(code)
-    for fault in report.faults:
-        typer.echo(f"FAULT {fault}")
     rows = ", ".join(f"{part} {count:,}" for part, count in report.rows.items())
     longer = ""
     if report.chosen_longer is not None:
         longer = f"; longer chosen in {100 * report.chosen_longer:.1f} % of those that differ"
     verdict = f"{len(report.faults)} faults" if report.faults else "no fault found"
-    typer.echo(f"{folder}: {verdict} ({rows} rows{longer})")
-    raise typer.Exit(code)
+    lines = [*(f"FAULT {fault}" for fault in report.faults), f"{folder}: {verdict} ({rows} rows{longer})"]
+    tell(as_json, report.to_json(), lines, indent=True)
+    raise typer.Exit(ExitCode.INCOMPLETE if report.faults else ExitCode.DONE)
 
 
 def selection_of(

@@ -9,15 +9,15 @@ from metajudge.cli.options import complete_bar
 from metajudge.errors import ConfigurationError
 from metajudge.vetting.bars import Bar, Measure, Reached
 
-FAIL_UNDER_HELP = (
-    "Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or "
-    "kept=0.5 (kept among all judgments). Repeatable."
-)
-FAIL_UNDER_METAVAR = "precision=X|kept=X"
-
 FailUnderOption = Annotated[
     list[str] | None,
-    typer.Option("--fail-under", help=FAIL_UNDER_HELP, metavar=FAIL_UNDER_METAVAR, autocompletion=complete_bar),
+    typer.Option(
+        "--fail-under",
+        help="Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or kept=0.5 "
+        "(kept among all judgments). Repeatable.",
+        metavar="precision=X|kept=X",
+        autocompletion=complete_bar,
+    ),
 ]
 
 

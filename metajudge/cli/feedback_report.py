@@ -1,6 +1,6 @@
 """Metrics, proposals and their history, for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,16 +26,14 @@ def print_reports(reports: Sequence[Report]) -> None:
 
 
 def _print_report(report: Report) -> None:
-    console = Console(highlight=False)
     answered = report.overall["accuracy"].n
     unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
     _say(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{unclear}", wrapped=True)
-    console.print(_table("", list(report.overall.values())))
+    _print_table(report.overall.values())
     for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
-        if len(groups) > 1:
-            for name, found in groups.items():
-                _say(f"\n{title} {name[:40]}", wrapped=True)
-                console.print(_table("", list(found.values())))
+        for name, found in groups.items() if len(groups) > 1 else ():
+            _say(f"\n{title} {name[:40]}", wrapped=True)
+            _print_table(found.values())
     counts = ", ".join(f"{count} {way.value.replace('_', ' ')}" for way, count in report.disagreements.items())
     _say(f"\nDisagreements: {counts}", wrapped=True)
     for pattern in report.patterns:
@@ -94,12 +92,11 @@ def print_snapshots(found: Sequence[AuditEntry]) -> None:
             + ("no data" if m["value"] is None else f"{100 * m['value']:.1f} % of {m['n']}")
             for name, m in metrics.items()
         )
-        line = f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {metrics}"
-        _say(line)
+        _say(f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {metrics}")
 
 
-def _table(title: str, found: Sequence[Metric]) -> Table:
-    table = Table(box=None, title=title or None)
+def _print_table(found: Iterable[Metric]) -> None:
+    table = Table(box=None)
     for name, justify in (("metric", "left"), ("value", "right"), ("95 %", "left"), ("n", "right"), ("target", "left")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for one in found:
@@ -111,7 +108,7 @@ def _table(title: str, found: Sequence[Metric]) -> Table:
             str(one.n),
             f"{sign} {100 * one.target:g} %{_met(one)}",
         )
-    return table
+    Console(highlight=False).print(table)
 
 
 def _met(one: Metric) -> str:
@@ -141,11 +138,7 @@ def print_test(found: Backtest | Comparison) -> None:
     _say(f"{'better' if found.better else 'not better'}: {found.reason}")
     if isinstance(found, Comparison):
         _print_comparison(found)
-    else:
-        _print_backtest(found)
-
-
-def _print_backtest(found: Backtest) -> None:
+        return
     for name, one in (("false approvals", found.false_approve), ("false rejections", found.false_reject)):
         _say(f"  {name}: {_difference(one)}", wrapped=True)
     _say(f"  {_on(found)}, interval {100 * found.confidence:g} %", wrapped=True)

@@ -1,6 +1,6 @@
 """How a command's help is laid out: options under titles where there are many, examples, exit codes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand
@@ -69,10 +69,7 @@ class HelpfulCommand(TyperCommand):
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Writes arguments, then options: in the order of the code, under their titles where there are many."""
-        params = self.get_params(ctx)
-        arguments = [one for one in params if one.param_type_name == "argument"]
-        options = [one for one in params if one.param_type_name == "option"]
-        for title, group in (("Arguments", arguments), *titled(options)):
+        for title, group in titled(self.get_params(ctx)):
             records = [record for one in group if (record := one.get_help_record(ctx)) is not None]
             if records:
                 with formatter.section(title):
@@ -88,14 +85,15 @@ class HelpfulCommand(TyperCommand):
         super().format_epilog(ctx, formatter)
 
 
-def titled(options: "Iterable[Parameter]") -> "Iterator[tuple[str, list[Parameter]]]":
-    """Options by title, in the order of :data:`ORDER`; one title where there are few."""
-    every = list(options)
-    if len(every) <= FEW:
-        yield OPTIONS, every
+def titled(params: "Sequence[Parameter]") -> "Iterator[tuple[str, list[Parameter]]]":
+    """Arguments, then options by title, in the order of :data:`ORDER`; one title where there are few."""
+    yield "Arguments", [one for one in params if one.param_type_name == "argument"]
+    options = [one for one in params if one.param_type_name == "option"]
+    if len(options) <= FEW:
+        yield OPTIONS, options
         return
     groups: dict[str, list[Parameter]] = {}
-    for one in every:
+    for one in options:
         groups.setdefault(_title(one), []).append(one)
     for title in ORDER:
         if title in groups:

@@ -54,8 +54,11 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         for problem in found.problems:
             typer.echo(f"  {problem}")
     if found.mapping is not None and found.origin == "guessed" and not saved:
-        unknown = ", with the words in capitals filled in" if found.mapping.missing() else ""
-        read = f"{command('vet', found.name)} {found.mapping.to_flags()}{_rest(found)}"
+        missing = found.mapping.missing()
+        unknown = ", with the words in capitals filled in" if missing else ""
+        wanted = {"judge": "judge:=NAME", "responses.A": "responses.A=COLUMN"}
+        rest = "".join(f" --map {wanted.get(name, f'{name}=COLUMN')}" for name in missing)
+        read = f"{command('vet', found.name)} {found.mapping.to_flags()}{rest}"
         typer.echo(f"To read it like this{unknown}: {read}")
         typer.echo(f"To be asked about each column, and save the answers: {command('import', found.name)}")
 
@@ -149,9 +152,3 @@ def _cut(text: str, width: int) -> str:
 def _top(counts: Counter[str]) -> str:
     shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in counts.most_common(_MOST))
     return shown + (f", and {len(counts) - _MOST} more" if len(counts) > _MOST else "")
-
-
-def _rest(found: Inspection) -> str:
-    missing = () if found.mapping is None else found.mapping.missing()
-    wanted = {"judge": "judge:=NAME", "responses.A": "responses.A=COLUMN"}
-    return "".join(f" --map {wanted.get(name, f'{name}=COLUMN')}" for name in missing)

@@ -1,10 +1,12 @@
 """How a command runs: its event loop, what Ctrl-C does, notes beside the output."""
 
 import asyncio
+import contextlib
 import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine
+from importlib import import_module
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -31,12 +33,13 @@ class _Interrupts:
         self._task: asyncio.Task[object] | None = None
         self._heard = False
 
-    def watch(self, task: asyncio.Task[object]) -> None:
-        """Handles signals from here on; ``task`` is cancelled if the command has no stop function."""
-        self._task = task
+    async def watch(self, main: Coroutine[Any, Any, T]) -> T:
+        """Handles signals from here on; ``main`` is cancelled if the command has no stop function."""
+        self._task = asyncio.current_task()
         if threading.current_thread() is threading.main_thread():
             for name in _SIGNALS:
                 signal.signal(name, self._interrupted)
+        return await main
 
     def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
         if self._heard:
@@ -65,10 +68,13 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     global _current
     set_modules_apart()
     before = [(name, signal.getsignal(name)) for name in _SIGNALS]
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with contextlib.suppress(ImportError):
+        factory = import_module("uvloop").new_event_loop
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=factory) as runner:
             _current = interrupts = _Interrupts(runner.get_loop())
-            return runner.run(_watched(main, interrupts))
+            return runner.run(interrupts.watch(main))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:
@@ -88,22 +94,6 @@ def run_stoppable(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
         return await main(stop)
 
     return run(stoppable())
-
-
-async def _watched(main: Coroutine[Any, Any, T], interrupts: _Interrupts) -> T:
-    task = asyncio.current_task()
-    assert task is not None
-    interrupts.watch(task)
-    return await main
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
 
 
 def say(sentence: str) -> None:

@@ -10,15 +10,8 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import (
-    JsonOption,
-    StoreOption,
-    StrictOption,
-    advised,
-    echo_json,
-    echo_lines,
-    refuse_bad_lines,
-)
+from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, refuse_bad_lines
+from metajudge.cli.outputs import tell
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.monitor.drift import Drift, NewIdentity
@@ -113,10 +106,7 @@ def monitor(
             return found
 
         found = with_store(store, on_store, maker="vet --calibration ...")
-    if as_json:
-        echo_json(_plain(found))
-    else:
-        echo_lines(_lines(found, budget))
+    tell(as_json, _plain(found), _lines(found, budget))
     if any(one.is_broken for one in found.reports):
         raise typer.Exit(ExitCode.BAR_MISSED)
     if found.webhook is not None and found.webhook["failed"]:
@@ -207,9 +197,12 @@ def report_lines(report: PromiseReport) -> Iterator[str]:
         yield f"  outside   {report.outside_line}"
     if report.alarm_at is not None:
         after = "" if held.alarm is None else f" after {held.alarm} audited questions"
-        when = f", {_moment(report.alarm_at)}" if report.calibration is not None else ""
+        moment = datetime.fromtimestamp(report.alarm_at, UTC)
+        when = f", {moment:%Y-%m-%d %H:%M} UTC" if report.calibration is not None else ""
         yield f"  alarm     e-value reached {1 / report.delta:g}{after}{when}"
-    yield f"  audited   {held.audits} questions of {counts.kept} kept judgments; {_left(report)}"
+    unclear = f", {counts.undecided} without a clear answer" if counts.undecided else ""
+    left = f"{counts.drawn} drawn, {counts.waiting} questions wait{unclear}"
+    yield f"  audited   {held.audits} questions of {counts.kept} kept judgments; {left}"
     yield f"  e-value   {held.e_value:.3g} now, {held.largest:.3g} at most; the alarm is at {1 / report.delta:g}"
     if held.precision is not None:
         one = held.precision
@@ -236,14 +229,6 @@ def report_lines(report: PromiseReport) -> Iterator[str]:
     yield from (f"  -> {line}" for line in report.advice())
 
 
-def _left(report: PromiseReport) -> str:
-    counts = report.counts
-    words = [f"{counts.drawn} drawn", f"{counts.waiting} questions wait"]
-    if counts.undecided:
-        words.append(f"{counts.undecided} without a clear answer")
-    return ", ".join(words)
-
-
 def _drift(one: Drift) -> str:
     where = "" if one.category is None else f", {one.category}"
     return (
@@ -261,7 +246,3 @@ def _identity(one: NewIdentity) -> str:
 
 def _share(value: float) -> str:
     return f"{100 * value:.1f} %"
-
-
-def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, echo_json, echo_lines, takes
+from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, takes
+from metajudge.cli.outputs import tell
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.outcomes.model import (
@@ -78,14 +79,10 @@ def list_outcomes(
 
     found, counts = with_store(store, main, maker=MAKER)
     more = found[-1].number if len(found) == limit else None
-    if as_json:
-        rows = [one.data | {"number": one.number, "current": one.is_current} for one in found]
-        echo_json({"outcomes": rows, "counts": [one.model_dump(mode="json") for one in counts], "next_cursor": more})
-        return
-    echo_lines(map(_line, found))
-    echo_lines(_count_lines(counts))
-    if more is not None:
-        typer.echo(f"More: --before {more}")
+    rows = [one.data | {"number": one.number, "current": one.is_current} for one in found]
+    data = {"outcomes": rows, "counts": [one.model_dump(mode="json") for one in counts], "next_cursor": more}
+    following = [] if more is None else [f"More: --before {more}"]
+    tell(as_json, data, [*map(_line, found), *_count_lines(counts), *following])
 
 
 @app.command()
@@ -111,10 +108,7 @@ def show(
     if not found:
         typer.echo(f"metajudge: the store has no outcome of {name!r}: `metajudge outcomes list` shows all", err=True)
         raise typer.Exit(ExitCode.USAGE)
-    if as_json:
-        echo_json({"outcomes": found})
-    else:
-        echo_lines(line for one in found for line in _details(one))
+    tell(as_json, {"outcomes": found}, (line for one in found for line in _details(one)))
 
 
 @app.command()
@@ -151,10 +145,8 @@ def send(
         return sender
 
     counts = with_store(store, main, maker=MAKER).counts
-    if as_json:
-        echo_json(counts.as_dict())
-    else:
-        typer.echo(f"{counts.delivered} delivered, {counts.known} accepted before, {counts.failed} failed.")
+    said = f"{counts.delivered} delivered, {counts.known} accepted before, {counts.failed} failed."
+    tell(as_json, counts.as_dict(), [said])
     raise typer.Exit(ExitCode.INCOMPLETE if counts.failed else ExitCode.DONE)
 
 
@@ -167,19 +159,16 @@ def receivers(store: StoreOption = None, as_json: JsonOption = False) -> None:
         return await opened.outcomes.receivers()
 
     found = with_store(store, main, maker=MAKER)
-    if as_json:
-        echo_json({"receivers": [one.model_dump(mode="json") for one in found]})
-        return
-    if not found:
-        typer.echo("No receiver is known: `vet`, `case` and `outcomes send` take --webhook URL.")
+    lines = [] if found else ["No receiver is known: `vet`, `case` and `outcomes send` take --webhook URL."]
     for one in found:
         waiting = one.behind + one.waiting + one.sending
-        typer.echo(
+        lines.append(
             f"{one.receiver}  {one.host}: {one.delivered} delivered, {waiting} waiting, {one.given_up} given up, "
             f"since {utc(one.registered_at)}"
         )
         if one.last_reason is not None:
-            typer.echo(f"  newest failure: {one.last_reason}; `metajudge outcomes send --webhook URL` tries at once")
+            lines.append(f"  newest failure: {one.last_reason}; `metajudge outcomes send --webhook URL` tries at once")
+    tell(as_json, {"receivers": [one.model_dump(mode="json") for one in found]}, lines)
 
 
 @app.command("export")

@@ -1,6 +1,6 @@
 """Files that a command writes beside its text: one JSON document and reports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from metajudge.cli.options import JsonOption, ReportOption
+from metajudge.cli.options import JsonOption, ReportOption, echo_json, echo_lines
 from metajudge.files.output import check_writable, write_text
 
 if TYPE_CHECKING:
@@ -59,6 +59,14 @@ class Outputs:
             for path in self.report:
                 write_report(page, path)
         say_written(self.json_out, *(self.report or ()), err=self.as_json)
+
+
+def tell(as_json: bool, data: Mapping[str, object], lines: Iterable[str], *, indent: bool = False) -> None:
+    """Prints what a command found: as one JSON object where that is asked for, else as lines of text."""
+    if as_json:
+        echo_json(data, indent=indent)
+    else:
+        echo_lines(lines)
 
 
 def check_reports(paths: Sequence[Path] | None) -> None:

@@ -256,17 +256,17 @@ def influence_section(found: Influence) -> Section:
 
 def left_out_table(found: Influence) -> Table:
     """The consensus without each evaluator, and without those named together."""
+
+    def cells(one: LeaveOut) -> Row:
+        if one.absent is not None:
+            return (Absent(absent=one.absent),) * 4
+        moved = "; ".join(f"{m.model} {m.before:.2f} to {m.after:.2f}" for m in one.moved) or "none"
+        changed = f"{one.questions_changed} of {one.questions}"
+        return order_text(one.order), moved, "changes" if one.winner_changes else "stays", changed
+
     heads = columns("Without", "Order", "Places that change", "First place", "Questions with another first place")
-    return Table(caption="Evaluators left out", columns=heads, rows=tuple(map(_left_out_row, found.left_out)))
-
-
-def _left_out_row(one: LeaveOut) -> Row:
-    who = ", ".join(one.without)
-    if one.absent is not None:
-        return (who, *[Absent(absent=one.absent)] * 4)
-    moved = "; ".join(f"{m.model} {m.before:.2f} to {m.after:.2f}" for m in one.moved) or "none"
-    changed = f"{one.questions_changed} of {one.questions}"
-    return (who, order_text(one.order), moved, "changes" if one.winner_changes else "stays", changed)
+    rows = tuple((", ".join(one.without), *cells(one)) for one in found.left_out)
+    return Table(caption="Evaluators left out", columns=heads, rows=rows)
 
 
 def worst_table(found: Influence) -> Table:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, echo_json, echo_lines
+from metajudge.cli.options import JsonOption, echo_lines
+from metajudge.cli.outputs import tell
 from metajudge.cli.stored import with_store
 from metajudge.decision import CasePlan, Policy, list_policies, load_policy
 from metajudge.feedback.simulation import Simulation
@@ -94,26 +95,16 @@ PolicyArgument = Annotated[str, typer.Argument(help="A built-in name or a YAML f
 @app.command("list")
 def list_all(as_json: JsonOption = False) -> None:
     """List the built-in policies with their weight profiles."""
-    policies = list_policies()
-    if as_json:
-        rows = [
-            {
-                "name": policy.name,
-                "digest": policy.digest,
-                "basis": policy.basis,
-                "scale": policy.scale.model_dump(),
-                "profiles": [] if policy.cases is None else [profile.name for profile in policy.cases.profiles],
-                "title": policy.title,
-            }
-            for policy in policies
-        ]
-        echo_json({"policies": rows})
-        return
-    for policy in policies:
-        typer.echo(f"{policy.name:<24} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
-        typer.echo(f"{'':<24} {' '.join(policy.description.split())}")
-        if policy.cases is not None:
-            typer.echo(f"{'':<24} profiles: {', '.join(profile.name for profile in policy.cases.profiles)}")
+    rows: list[dict[str, object]] = []
+    lines: list[str] = []
+    for policy in list_policies():
+        profiles = [] if policy.cases is None else [profile.name for profile in policy.cases.profiles]
+        plain = {name: getattr(policy, name) for name in ("name", "digest", "basis")}
+        rows.append(plain | {"scale": policy.scale.model_dump(), "profiles": profiles, "title": policy.title})
+        lines.append(f"{policy.name:<24} {policy.basis:<11} {policy.scale!s:<6} {policy.digest}")
+        lines.append(f"{'':<24} {' '.join(policy.description.split())}")
+        lines += [f"{'':<24} profiles: {', '.join(profiles)}"] if policy.cases is not None else []
+    tell(as_json, {"policies": rows}, lines)
 
 
 @app.command("show")
@@ -159,8 +150,5 @@ def simulate(
         maker="vet` or `metajudge case",
         option="--on",
     )
-    if as_json:
-        echo_json(found.to_json())
-    else:
-        echo_lines(simulation_lines(found, policy, other))
+    tell(as_json, found.to_json(), simulation_lines(found, policy, other))
     raise typer.Exit(ExitCode.DONE if found.total else ExitCode.INCOMPLETE)

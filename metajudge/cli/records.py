@@ -6,19 +6,19 @@ import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import orjson
 import typer
 
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, ReportOption, StoreOption, echo_json, echo_lines, store_path
-from metajudge.cli.outputs import check_reports, say_written
+from metajudge.cli.outputs import check_reports, say_written, tell
 from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command, store_words
-from metajudge.report.document import Column, Table
-from metajudge.report.tables import table_to_text
+from metajudge.report.document import Table
+from metajudge.report.tables import columns, table_to_text
 from metajudge.reviewables.accounts import account_of
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import RunRecord, Store
@@ -58,44 +58,37 @@ def show(
             f"metajudge: the store has no judgment, item, run, case, review, proposal or policy {name!r}", err=True
         )
         raise typer.Exit(ExitCode.USAGE)
+    option = "--report" if report else "--sql" if sql is not None else None
+    if option is not None and not found["runs"]:
+        raise InputError(f"{option} is about a run, and {name!r} is none: `metajudge runs` lists them")
     if report:
-        _write_reports(store, name, found["runs"], report)
+        _write_reports(store, RunRecord(**found["runs"][0]), report)
     elif sql is not None:
-        _answer(store, name, found["runs"], sql, as_json=as_json)
+        _answer(store, str(found["runs"][0]["run_id"]), sql, as_json=as_json)
     elif as_json:
         typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
         echo_lines(account_of(found, store_words(store)))
 
 
-def _answer(store: str | None, name: str, runs: list[dict[str, Any]], sql: str, *, as_json: bool) -> None:
+def _answer(store: str | None, run: str, sql: str, *, as_json: bool) -> None:
     """Prints what a query over a run's results finds."""
-    if not runs:
-        raise InputError(f"--sql is about a run, and {name!r} is none: `metajudge runs` lists them")
-    where, run = store_path(store), str(runs[0]["run_id"])
+    where = store_path(store)
     if not query_run(where, run, "SELECT 1 FROM results LIMIT 1").rows:
         raise InputError(f"run {run} stored no results of vetting of its own: `metajudge runs` lists others")
     found = query_run(where, run, sql)
-    if as_json:
-        echo_json({"columns": found.columns, "rows": found.rows})
-        return
-    cells = [["" if value is None else str(value) for value in row] for row in found.rows]
+    cells = tuple(tuple("" if value is None else str(value) for value in row) for row in found.rows)
     caption = f"{run}: {len(cells):,} row{'s' * (len(cells) != 1)}"
-    shown = Table(
-        caption=caption, columns=tuple(Column(title=one) for one in found.columns), rows=tuple(map(tuple, cells))
-    )
-    typer.echo(table_to_text(shown))
+    shown = Table(caption=caption, columns=columns(*found.columns), rows=cells)
+    tell(as_json, {"columns": found.columns, "rows": found.rows}, [table_to_text(shown)])
 
 
-def _write_reports(store: str | None, name: str, runs: list[dict[str, Any]], paths: list[Path]) -> None:
+def _write_reports(store: str | None, run: RunRecord, paths: list[Path]) -> None:
     """Writes the report of a run."""
     from metajudge.report.files import write_report
     from metajudge.vetting.report.page import Place
     from metajudge.vetting.report.stored import report_of_run, when
 
-    if not runs:
-        raise InputError(f"--report is about a run, and {name!r} is none: `metajudge runs` lists them")
-    run = RunRecord(**runs[0])
     place = Place(command=command("show", run.run_id), at=when(run.started_at))
     made = with_store(store, lambda opened: report_of_run(opened, run, place))
     for path in paths:
@@ -111,17 +104,16 @@ def runs(
     """List runs, newest first."""
     from metajudge.vetting.summary import outcomes_in  # needed here alone
 
-    listed = with_store(store, lambda opened: opened.runs(limit))
-    if as_json:
-        echo_json({"runs": [asdict(one) for one in listed]}, indent=True)
-        return
-    for one in listed:
+    def line(one: RunRecord) -> str:
         started = datetime.fromtimestamp(one.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S")
         summary = one.summary or {}
         found = outcomes_in(summary) or {name: summary[name] for name in ("failed",) if name in summary}
         found |= {name: summary[name] for name in ("calls",) if name in summary}
         counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.items())
-        typer.echo(f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}")
+        return f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}"
+
+    listed = with_store(store, lambda opened: opened.runs(limit))
+    tell(as_json, {"runs": [asdict(one) for one in listed]}, map(line, listed), indent=True)
 
 
 def forget(

@@ -62,10 +62,7 @@ def _section(command: Any, path: str) -> Iterator[str]:
         examples = examples_of(name)
         if examples:
             yield from ("```", *examples, "```", "")
-        params = leaf.get_params(context)
-        arguments = [one for one in params if one.param_type_name == "argument"]
-        options = [one for one in params if one.param_type_name == "option" and "--help" not in one.opts]
-        for title, group in (("Arguments", arguments), *titled(options)):
+        for title, group in titled([one for one in leaf.get_params(context) if "--help" not in one.opts]):
             rows = [_row(one, context) for one in group if one.get_help_record(context) is not None]
             if rows:
                 yield from (f"| {title.lower()} | |", "| --- | --- |", *rows, "")

@@ -10,6 +10,7 @@ import typer
 from metajudge.cli import review_options as given
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json, echo_lines
+from metajudge.cli.outputs import tell
 from metajudge.cli.review_report import agreement_data, print_sheet, print_stats
 from metajudge.cli.review_session import review_session
 from metajudge.cli.stored import with_store
@@ -285,13 +286,10 @@ def list_reviews(
         return list(zip(page.reviews, hidden, strict=True)), page.next_cursor
 
     found, following = with_store(store, main, maker=given.MAKER)
-    if as_json:
-        records = [record_of(state, reviewer, blind=hidden) for state, hidden in found]
-        echo_json({"reviews": records, "next_cursor": following})
-        return
-    echo_lines(_line(state, reviewer, hidden=hidden) for state, hidden in found)
-    if following:
-        typer.echo(f"More: --cursor {following}")
+    records = [record_of(state, reviewer, blind=hidden) for state, hidden in found]
+    lines = [_line(state, reviewer, hidden=hidden) for state, hidden in found]
+    more = [f"More: --cursor {following}"] if following else []
+    tell(as_json, {"reviews": records, "next_cursor": following}, [*lines, *more])
 
 
 def _line(state: ReviewState, reviewer: str | None, *, hidden: bool) -> str:

@@ -13,6 +13,7 @@ import typer
 
 from metajudge.cli.loop import say
 from metajudge.cli.options import JsonOption, echo_json
+from metajudge.cli.outputs import tell
 from metajudge.errors import ConfigurationError
 from metajudge.exports.assessment_lines import read_assessments
 from metajudge.files.command_line import command
@@ -134,13 +135,11 @@ def pull(
 def _preview(notes: Iterator[Note], address: str, as_json: bool) -> None:
     first = list(islice(notes, SHOWN))
     count = len(first) + sum(1 for _ in notes)
-    if as_json:
-        echo_json({"address": address, "notes": count, "first": asdict(first[0]) if first else None})
-        return
-    typer.echo(f"Nothing was sent. To {address}: {count} notes" + (". The first ones:" if first else ""))
+    lines = [f"Nothing was sent. To {address}: {count} notes" + (". The first ones:" if first else "")]
     for note in first:
         score = "no score" if note.score is None else f"{note.score:g}"
-        typer.echo(f"  on {note.target}: {note.name} = {note.label}, {score}: {note.explanation}")
+        lines.append(f"  on {note.target}: {note.name} = {note.label}, {score}: {note.explanation}")
+    tell(as_json, {"address": address, "notes": count, "first": asdict(first[0]) if first else None}, lines)
 
 
 def _tell_pushed(counts: PushCounts, address: str, ledger: Path, as_json: bool) -> None:
@@ -160,14 +159,8 @@ def _tell_pushed(counts: PushCounts, address: str, ledger: Path, as_json: bool) 
 
 
 def _tell_pulled(counts: PullCounts, source: str, folder: Path, as_json: bool) -> None:
-    if as_json:
-        times = {name: time and time.isoformat() for name, time in (("since", counts.since), ("newest", counts.newest))}
-        echo_json({"source": source, "folder": str(folder), **asdict(counts), **times})
-        return
-    for part, new in counts.new.items():
-        typer.echo(f"{part}: {new} new, {counts.replaced[part]} replaced")
-    if not counts.new:
-        typer.echo("nothing new")
-    if not counts.complete:
-        typer.echo("The limit was reached: the next pull starts from the same place.")
-    typer.echo(f"Next: {command('vet', str(folder))}")
+    times = {name: time and time.isoformat() for name, time in (("since", counts.since), ("newest", counts.newest))}
+    lines = [f"{part}: {new} new, {counts.replaced[part]} replaced" for part, new in counts.new.items()]
+    more = [] if counts.complete else ["The limit was reached: the next pull starts from the same place."]
+    data = {"source": source, "folder": str(folder), **asdict(counts), **times}
+    tell(as_json, data, [*(lines or ["nothing new"]), *more, f"Next: {command('vet', str(folder))}"])

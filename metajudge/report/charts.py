@@ -1,15 +1,15 @@
 """The charts of a report as SVG: curves and points, bars, intervals, a histogram."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from metajudge.report.document import (
     Absent,
     BarChart,
+    Chart,
     CoverageChart,
-    Curve,
     Histogram,
     IntervalChart,
     IntervalMark,
@@ -17,7 +17,6 @@ from metajudge.report.document import (
     Kind,
     Measured,
     ReliabilityChart,
-    ReliabilitySeries,
     ScatterChart,
     ShareChart,
 )
@@ -67,9 +66,15 @@ def draw_coverage(chart: CoverageChart, name: str) -> ET.Element:
     if chart.raw is not None:
         canvas.line(x.at(0), y.at(chart.raw), x.at(1), y.at(chart.raw), "reference")
     for series, curve in enumerate(chart.curves):
-        _band(canvas, x, y, series, curve)
+        upper = [(x.at(p.coverage), y.at(p.interval[1])) for p in curve.points]
+        lower = [(x.at(p.coverage), y.at(p.interval[0])) for p in reversed(curve.points)]
+        canvas.path(upper + lower, f"band s{series % SERIES}", closed=True)
     for series, curve in enumerate(chart.curves):
-        _curve(canvas, x, y, series, curve)
+        places = [(x.at(p.coverage), y.at(p.value)) for p in curve.points]
+        canvas.path(places, f"curve s{series % SERIES}", DASHES[series % SERIES])
+        step = max(1, len(places) // 6)
+        for at in places[series % step :: step] if len(places) > 1 else places:
+            canvas.marker(series, *at)
     for number, mark in enumerate(chart.marks, start=len(chart.curves)):
         canvas.marker(number, x.at(mark.coverage), y.at(mark.precision), 6)
     _coverage_labels(canvas, chart, x, y)
@@ -84,26 +89,19 @@ def draw_reliability(chart: ReliabilityChart, name: str) -> ET.Element:
     frame(canvas, x, y, "Stated probability of being right, %", "Share that was right, %")
     canvas.line(x.at(0), y.at(0), x.at(1), y.at(1), "reference")
     for number, series in enumerate(chart.series):
-        _reliability_points(canvas, x, y, number, series)
+        style = f"s{number % SERIES}"
+        places = [(x.at(b.predicted), y.at(b.value)) for b in series.bins]
+        for b in series.bins:
+            low, high = map(y.at, b.interval)
+            canvas.line(x.at(b.predicted), low, x.at(b.predicted), high, f"whisker {style}")
+        canvas.path(places, f"curve {style}", DASHES[number % SERIES])
+        for place in places:
+            canvas.marker(number, *place)
     ends = [y.at(series.bins[-1].value) for series in chart.series]
     names = [series.name for series in chart.series]
     starts = [x.at(series.bins[-1].predicted) for series in chart.series]
     name_at_right(canvas, list(range(len(names))), names, starts, ends)
     return canvas.root
-
-
-def _band(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
-    upper = [(x.at(p.coverage), y.at(p.interval[1])) for p in curve.points]
-    lower = [(x.at(p.coverage), y.at(p.interval[0])) for p in reversed(curve.points)]
-    canvas.path(upper + lower, f"band s{series % SERIES}", closed=True)
-
-
-def _curve(canvas: Canvas, x: Axis, y: Axis, series: int, curve: Curve) -> None:
-    places = [(x.at(p.coverage), y.at(p.value)) for p in curve.points]
-    canvas.path(places, f"curve s{series % SERIES}", DASHES[series % SERIES])
-    step = max(1, len(places) // 6)
-    for at in places[series % step :: step] if len(places) > 1 else places:
-        canvas.marker(series, *at)
 
 
 def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> None:
@@ -121,29 +119,17 @@ def _coverage_labels(canvas: Canvas, chart: CoverageChart, x: Axis, y: Axis) -> 
     name_at_right(canvas, series, names, starts, heights)
 
 
-def _reliability_points(canvas: Canvas, x: Axis, y: Axis, number: int, series: ReliabilitySeries) -> None:
-    style = f"s{number % SERIES}"
-    places = [(x.at(b.predicted), y.at(b.value)) for b in series.bins]
-    for b in series.bins:
-        low, high = map(y.at, b.interval)
-        canvas.line(x.at(b.predicted), low, x.at(b.predicted), high, f"whisker {style}")
-    canvas.path(places, f"curve {style}", DASHES[number % SERIES])
-    for place in places:
-        canvas.marker(number, *place)
-
-
 def draw_bars(chart: BarChart, name: str) -> ET.Element:
     """One bar per series in every group, with its interval as a whisker and its figure beside it."""
-    legend = legend_places([series.name for series in chart.series])
-    top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
     block = BAR * len(chart.series) + GAP
-    height = top + block * len(chart.groups) + 34
-    canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
-    canvas.patterns(len(chart.series))
-    draw_legend(canvas, [series.name for series in chart.series], legend)
-    x = _axis(chart)
-    percent = chart.unit == "%"
-    _scale(canvas, x, top, height - 34, chart.unit)
+    bars = block * len(chart.groups)
+    canvas, top = _with_legend(chart, name, [series.name for series in chart.series], bars + 34)
+    x, percent = Axis((0, 1), NAME_WIDTH, WIDTH - 60), chart.unit == "%"
+    if not percent:
+        values = (value for series in chart.series for value in series.values)
+        highest = [value.interval[1] for value in values if isinstance(value, Measured)]
+        x = amount_axis(highest or [0.0], NAME_WIDTH, WIDTH - 60)
+    _scale(canvas, x, top, top + bars, _per_cent if percent else lambda tick: f"{tick:.3g} {chart.unit}")
     for place, group in enumerate(chart.groups):
         y = top + GAP / 2 + place * block
         middle = y + BAR * len(chart.series) / 2 + 4
@@ -155,28 +141,16 @@ def draw_bars(chart: BarChart, name: str) -> ET.Element:
 
 def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     """One bar per whole, divided into its parts; parts that are wide enough show their share."""
-    legend = legend_places(list(chart.parts))
-    top = 12 + LEGEND_LINE * (legend[-1][1] + 1)
-    height = top + (BAR + 5 + GAP) * len(chart.rows) + 34
-    canvas = Canvas(WIDTH, height, name, chart.title, chart.description)
-    canvas.patterns(len(chart.parts))
-    draw_legend(canvas, list(chart.parts), legend)
+    bars = (BAR + 5 + GAP) * len(chart.rows)
+    canvas, top = _with_legend(chart, name, list(chart.parts), bars + 34)
     x = Axis((0, 1), NAME_WIDTH, WIDTH - 60)
-    _scale(canvas, x, top, height - 34)
+    _scale(canvas, x, top, top + bars, _per_cent)
     for place, row in enumerate(chart.rows):
         y = top + GAP / 2 + place * (BAR + 5 + GAP)
         canvas.text(NAME_WIDTH - 8, y + 15, shortened(row.name, NAME_LETTERS), "label", "end")
         _divided(canvas, x, y, row.counts)
         canvas.text(x.end + 6, y + 15, f"n={sum(row.counts)}", "tick")
     return canvas.root
-
-
-def _axis(chart: BarChart) -> Axis:
-    if chart.unit == "%":
-        return Axis((0, 1), NAME_WIDTH, WIDTH - 60)
-    values = (value for series in chart.series for value in series.values)
-    highest = [value.interval[1] for value in values if isinstance(value, Measured)]
-    return amount_axis(highest or [0.0], NAME_WIDTH, WIDTH - 60)
 
 
 def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absent, percent: bool) -> None:
@@ -187,9 +161,7 @@ def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absen
     canvas.bar(number, x.start, y + 1, x.at(value.value) - x.start, BAR - 2)
     low, high = map(x.at, value.interval)
     if low < high:
-        canvas.line(low, middle, high, middle, "whisker")
-        for end in (low, high):
-            canvas.line(end, middle - 3, end, middle + 3, "whisker")
+        _whisker(canvas, low, high, middle, 3, "whisker")
     text = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
     canvas.text(high + 6, middle + 4, text, "value")
 
@@ -207,12 +179,20 @@ def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None
         start += count
 
 
-def _scale(canvas: Canvas, x: Axis, top: float, bottom: float, unit: str = "%") -> None:
+def _whisker(canvas: Canvas, low: float, high: float, y: float, half: float, style: str) -> None:
+    canvas.line(low, y, high, y, style)
+    for end in (low, high):
+        canvas.line(end, y - half, end, y + half, style)
+
+
+def _scale(canvas: Canvas, x: Axis, top: float, bottom: float, write: Callable[[float], str]) -> None:
     for tick in x.ticks():
         canvas.line(x.at(tick), top, x.at(tick), bottom, "grid")
-        canvas.text(
-            x.at(tick), bottom + 18, f"{100 * tick:g} %" if unit == "%" else f"{tick:.3g} {unit}", "tick", "middle"
-        )
+        canvas.text(x.at(tick), bottom + 18, write(tick), "tick", "middle")
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def legend_places(names: list[str]) -> list[tuple[float, int]]:
@@ -228,14 +208,19 @@ def legend_places(names: list[str]) -> list[tuple[float, int]]:
     return places
 
 
-def draw_legend(
-    canvas: Canvas, names: list[str], places: list[tuple[float, int]], series: list[int] | None = None
-) -> None:
-    """Names with their patterns, where :func:`legend_places` puts them; ``series`` are 0, 1, ... if not given."""
-    for number, name, (x, line) in zip(series or range(len(names)), names, places, strict=True):
+def _with_legend(
+    chart: Chart, name: str, names: list[str], room: float, series: Sequence[int] = (), gap: float = 12
+) -> tuple[Canvas, float]:
+    """A canvas with the names of the series and their patterns, and where the room below them begins."""
+    places, series = legend_places(names), series or range(len(names))
+    top = gap + LEGEND_LINE * (places[-1][1] + 1)
+    canvas = Canvas(WIDTH, top + room, name, chart.title, chart.description)
+    canvas.patterns(max(series) + 1)
+    for number, one, (x, line) in zip(series, names, places, strict=True):
         y = 6 + LEGEND_LINE * line
         canvas.bar(number % SERIES, x, y, 16, 12)
-        canvas.text(x + 21, y + 10, name, "label")
+        canvas.text(x + 21, y + 10, one, "label")
+    return canvas, top
 
 
 def draw_intervals(chart: IntervalChart, name: str) -> ET.Element:
@@ -248,10 +233,11 @@ def draw_intervals(chart: IntervalChart, name: str) -> ET.Element:
     for number, (series, (left, line)) in enumerate(zip(chart.series, places, strict=False)):
         canvas.marker(number, left + 8, 12 + LEGEND_LINE * line)
         canvas.text(left + 21, 16 + LEGEND_LINE * line, series, "label")
-    x = span_axis(_values(chart), NAME_WIDTH, WIDTH - FIGURE_WIDTH, shares=chart.kind == "percent")
-    for tick in x.ticks():
-        canvas.line(x.at(tick), top, x.at(tick), bottom, "grid")
-        canvas.text(x.at(tick), bottom + 18, _tick(tick, chart.kind), "tick", "middle")
+    figures = [mark.value for row in chart.rows for mark in row.marks]
+    ends = [end for one in figures for end in (one.value, *one.interval)]
+    ends += [] if chart.reference is None else [chart.reference]
+    x = span_axis(ends, NAME_WIDTH, WIDTH - FIGURE_WIDTH, shares=chart.kind == "percent")
+    _scale(canvas, x, top, bottom, _TICKS.get(chart.kind, lambda tick: f"{100 * tick:+g}".replace("+0", "0")))
     if chart.reference is not None:
         canvas.line(x.at(chart.reference), top, x.at(chart.reference), bottom, "reference")
     y = top
@@ -272,29 +258,14 @@ def _row(canvas: Canvas, x: Axis, y: float, row: IntervalRow, kind: Kind) -> Non
 
 def _mark(canvas: Canvas, x: Axis, y: float, mark: IntervalMark, kind: Kind) -> None:
     value = mark.value
-    ends = [min(max(end, x.span[0]), x.span[1]) for end in value.interval]
-    low, high = map(x.at, ends)
-    canvas.line(low, y, high, y, f"whisker s{mark.series}")
-    for end in (low, high):
-        canvas.line(end, y - 4, end, y + 4, f"whisker s{mark.series}")
+    low, high = (x.at(min(max(end, x.span[0]), x.span[1])) for end in value.interval)
+    _whisker(canvas, low, high, y, 4, f"whisker s{mark.series}")
     canvas.marker(mark.series, x.at(value.value), y, 5)
-    canvas.text(x.end + 10, y + 4, _written(value.value, kind), "value")
+    text = f"{value.value:.2f}" if kind == "number" else write_figure(value.value, kind)
+    canvas.text(x.end + 10, y + 4, text, "value")
 
 
-def _values(chart: IntervalChart) -> list[float]:
-    figures = [mark.value for row in chart.rows for mark in row.marks]
-    ends = [end for one in figures for end in (one.value, *one.interval)]
-    return ends if chart.reference is None else [*ends, chart.reference]
-
-
-def _written(value: float, kind: Kind) -> str:
-    return f"{value:.2f}" if kind == "number" else write_figure(value, kind)
-
-
-def _tick(value: float, kind: Kind) -> str:
-    if kind == "number":
-        return f"{value:g}"
-    return f"{100 * value:g} %" if kind == "percent" else f"{100 * value:+g}".replace("+0", "0")
+_TICKS: dict[Kind, Callable[[float], str]] = {"number": "{:g}".format, "percent": _per_cent}
 
 
 class RoundAxis(Axis):
@@ -332,12 +303,8 @@ def span_axis(values: list[float], start: float, end: float, *, shares: bool = F
 
 def draw_histogram(chart: Histogram, name: str) -> ET.Element:
     """Upright bars, the parts stacked in their order, and a line at the reference value."""
-    legend = legend_places([part.name for part in chart.parts])
-    top = 40 + LEGEND_LINE * (legend[-1][1] + 1)
-    canvas = Canvas(WIDTH, top + _PLOT + BOTTOM, name, chart.title, chart.description)
     series = [number if part.series is None else part.series for number, part in enumerate(chart.parts)]
-    canvas.patterns(max(series) + 1)
-    draw_legend(canvas, [part.name for part in chart.parts], legend, series)
+    canvas, top = _with_legend(chart, name, [part.name for part in chart.parts], _PLOT + BOTTOM, series, 40)
     x = RoundAxis((chart.edges[0], chart.edges[-1]), WIDE_LEFT, WIDTH - _MARGIN)
     totals = [sum(part.counts[place] for part in chart.parts) for place in range(len(chart.edges) - 1)]
     y = amount_axis([float(max(totals))], top + _PLOT, top)

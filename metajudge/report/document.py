@@ -56,6 +56,14 @@ class Table(Finite):
     notes: tuple[str, ...] = ()
 
 
+class Chart(Finite):
+    """A drawing of figures, and its words."""
+
+    block: str
+    title: str
+    description: str
+
+
 class CurvePoint(Measured):
     """Precision (the value) of the best-scored share of the judgments."""
 
@@ -84,12 +92,10 @@ class Mark(Finite):
     precision: Share
 
 
-class CoverageChart(Finite):
+class CoverageChart(Chart):
     """Precision against coverage."""
 
     block: Literal["coverage"] = "coverage"
-    title: str
-    description: str
     curves: tuple[Curve, ...] = ()
     marks: tuple[Mark, ...] = ()
     raw: Share | None = Field(default=None, description="Precision of everything, drawn as a level line.")
@@ -115,12 +121,10 @@ class ReliabilitySeries(Finite):
     bins: tuple[Bin, ...] = Field(min_length=1)
 
 
-class ReliabilityChart(Finite):
+class ReliabilityChart(Chart):
     """Stated probability against the share that was right."""
 
     block: Literal["reliability"] = "reliability"
-    title: str
-    description: str
     series: tuple[ReliabilitySeries, ...] = Field(min_length=1)
 
 
@@ -131,12 +135,10 @@ class BarSeries(Finite):
     values: tuple[Measured | Absent, ...]
 
 
-class BarChart(Finite):
+class BarChart(Chart):
     """Shares by group, with intervals; or amounts from 0, if ``unit`` is not percent."""
 
     block: Literal["bars"] = "bars"
-    title: str
-    description: str
     unit: str = "%"
     groups: tuple[str, ...] = Field(min_length=1)
     series: tuple[BarSeries, ...] = Field(min_length=1)
@@ -149,12 +151,10 @@ class ShareRow(Finite):
     counts: tuple[Annotated[int, Field(ge=0)], ...]
 
 
-class ShareChart(Finite):
+class ShareChart(Chart):
     """Wholes divided into named parts."""
 
     block: Literal["shares"] = "shares"
-    title: str
-    description: str
     parts: tuple[str, ...] = Field(min_length=1)
     rows: tuple[ShareRow, ...] = Field(min_length=1)
 
@@ -168,12 +168,10 @@ class ScatterPoint(Finite):
     marked: bool = False
 
 
-class ScatterChart(Finite):
+class ScatterChart(Chart):
     """One figure against another, one point per name."""
 
     block: Literal["scatter"] = "scatter"
-    title: str
-    description: str
     x_title: str
     y_title: str
     points: tuple[ScatterPoint, ...] = Field(min_length=1)
@@ -220,7 +218,7 @@ class IntervalRow(Finite):
     absent: str = ""
 
 
-class IntervalChart(Finite):
+class IntervalChart(Chart):
     """Figures with their intervals below one another, which may be negative.
 
     Attributes:
@@ -229,8 +227,6 @@ class IntervalChart(Finite):
     """
 
     block: Literal["intervals"] = "intervals"
-    title: str
-    description: str
     kind: Literal["percent", "points", "number"] = "percent"
     series: tuple[str, ...] = Field(min_length=1)
     rows: tuple[IntervalRow, ...] = Field(min_length=1)
@@ -268,7 +264,7 @@ class HistogramPart(Finite):
     counts: tuple[Annotated[int, Field(ge=0)], ...]
 
 
-class Histogram(Finite):
+class Histogram(Chart):
     """How often values fall between edges, the parts stacked on each other.
 
     Attributes:
@@ -277,8 +273,6 @@ class Histogram(Finite):
     """
 
     block: Literal["histogram"] = "histogram"
-    title: str
-    description: str
     x_title: str
     edges: tuple[float, ...] = Field(min_length=2)
     parts: tuple[HistogramPart, ...] = Field(min_length=1)

@@ -1,6 +1,5 @@
 """Writes a report to a file; the file's name decides the format."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,20 +15,8 @@ def to_json(report: "Report") -> str:
     return report.model_dump_json(indent=2) + "\n"
 
 
-def _html(report: "Report") -> str:
-    from metajudge.report.html import to_html
-
-    return to_html(report)
-
-
-def _markdown(report: "Report") -> str:
-    from metajudge.report.markdown import to_markdown
-
-    return to_markdown(report)
-
-
-FORMATS: "dict[str, Callable[[Report], str]]" = {".html": _html, ".htm": _html, ".md": _markdown, ".json": to_json}
-"""File name ending -> writer."""
+ENDINGS = (".html", ".htm", ".md", ".json")
+"""What a report's file name may end in."""
 
 
 def check_report_kind(path: Path) -> None:
@@ -38,8 +25,8 @@ def check_report_kind(path: Path) -> None:
     Raises:
         InputError: with the endings there are.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a report ends in {', '.join(FORMATS)}; the ending chooses its format")
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"{path}: a report ends in {', '.join(ENDINGS)}; the ending chooses its format")
 
 
 def check_report_path(path: Path) -> None:
@@ -59,4 +46,15 @@ def write_report(report: "Report", path: Path) -> None:
         InputError: as :func:`check_report_path`, or the file cannot be written.
     """
     check_report_path(path)
-    write_text(path, FORMATS[path.suffix.lower()](report))
+    match path.suffix.lower():  # a writer is imported when it is needed
+        case ".json":
+            text = to_json(report)
+        case ".md":
+            from metajudge.report.markdown import to_markdown
+
+            text = to_markdown(report)
+        case _:
+            from metajudge.report.html import to_html
+
+            text = to_html(report)
+    write_text(path, text)

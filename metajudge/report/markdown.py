@@ -2,7 +2,7 @@
 
 import re
 
-from metajudge.report.document import Absent, Block, Exhibit, Fold, Listing, Passage, Report, Section, Table
+from metajudge.report.document import Absent, Block, Exhibit, Fold, Listing, Passage, Report, Table
 from metajudge.report.tables import cell_text, one_line, reasons, table_of
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
@@ -12,7 +12,7 @@ def to_markdown(report: Report) -> str:
     """The whole report, ending with a line feed."""
     parts = [f"# {escaped(report.title)}", *map(escaped, report.summary)]
     for section in report.sections:
-        parts += _section(section)
+        parts += [f"## {escaped(section.title)}", *map(escaped, section.paragraphs), *map(_block, section.blocks)]
     if report.provenance:
         parts.append("## Provenance")
         parts.append("\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in report.provenance.items()))
@@ -44,35 +44,21 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
-def _section(section: Section) -> list[str]:
-    return [f"## {escaped(section.title)}", *map(escaped, section.paragraphs), *map(_block, section.blocks)]
-
-
 def _block(block: Block) -> str:
-    if isinstance(block, Fold):
-        return _fold(block)
-    if isinstance(block, Exhibit):
-        return _exhibit(block)
-    return _listing(block) if isinstance(block, Listing) else table_to_markdown(table_of(block))
-
-
-def _listing(block: Listing) -> str:
-    """A fenced block; the fence is longer than any in its lines."""
-    lines = [one_line(line) for line in block.lines]
-    fence = "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
-    return "\n".join([f"**{escaped(block.caption)}**\n", fence, *lines, fence])
-
-
-def _fold(fold: Fold) -> str:
-    parts = [f"### {escaped(fold.title)}", *map(escaped, fold.paragraphs)]
-    parts += [_passage(one) if isinstance(one, Passage) else table_to_markdown(one) for one in fold.blocks]
-    return "\n\n".join(parts)
-
-
-def _exhibit(exhibit: Exhibit) -> str:
-    said = [one for one in (exhibit.status, *exhibit.lines) if one]
-    passages = (*exhibit.above, *exhibit.beside, *exhibit.below)
-    return "\n\n".join([f"### {escaped(exhibit.title)}", *map(escaped, said), *map(_passage, passages)])
+    match block:
+        case Fold():
+            said, shown = block.paragraphs, block.blocks
+        case Exhibit():
+            said = tuple(one for one in (block.status, *block.lines) if one)
+            shown = (*block.above, *block.beside, *block.below)
+        case Listing():  # a fenced block; the fence is longer than any in its lines
+            lines = [one_line(line) for line in block.lines]
+            fence = "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
+            return "\n".join([f"**{escaped(block.caption)}**\n", fence, *lines, fence])
+        case _:
+            return table_to_markdown(table_of(block))
+    parts = [_passage(one) if isinstance(one, Passage) else table_to_markdown(one) for one in shown]
+    return "\n\n".join([f"### {escaped(block.title)}", *map(escaped, said), *parts])
 
 
 def _passage(passage: Passage) -> str:

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -198,7 +199,7 @@ class TestServiceFile:
     def test_a_new_key_fits_the_file(self, tmp_path):
         key, lines = server.new_key_lines('c"i', ["vet"])
         file = options_module.load_service_file(self.written(tmp_path, lines))
-        ring = keys.KeyRing([one.key() for one in file.keys])
+        ring = keys.KeyRing([keys.ApiKey(**dict(one)) for one in file.keys])
         assert ring.caller(key).name == 'c"i'
         assert ring.caller(key + "x") is None
         assert key not in lines
@@ -210,16 +211,13 @@ class TestServiceFile:
 
 @pytest.mark.slow
 class TestProcesses:
-    def test_a_file_that_is_no_store_is_said_in_one_line_with_exit_code_2(self, tmp_path):
-        import subprocess
+    def serve(self, folder, *arguments):
+        command = [sys.executable, "-m", "metajudge", "serve", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder)
 
+    def test_a_file_that_is_no_store_is_said_in_one_line_with_exit_code_2(self, tmp_path):
         (tmp_path / "s.db").write_bytes(b"something else")
-        done = subprocess.run(
-            [sys.executable, "-m", "metajudge", "serve", "--port", "0", "--store", str(tmp_path / "s.db")],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = self.serve(tmp_path, "--port", "0", "--store", "s.db")
         assert done.returncode == 2
         assert done.stderr.splitlines()[-1].startswith("metajudge: ")
         assert "Traceback" not in done.stderr
@@ -232,15 +230,7 @@ class TestProcesses:
         assert not any(made.values()), made
 
     def test_a_port_in_use_is_said_with_exit_code_2(self, tmp_path):
-        import subprocess
-
         with process(tmp_path) as (_, client):
-            second = subprocess.run(
-                [sys.executable, "-m", "metajudge", "serve", "--port", str(client.base_url.port)],
-                capture_output=True,
-                text=True,
-                timeout=60,
-                cwd=tmp_path,
-            )
+            second = self.serve(tmp_path, "--port", str(client.base_url.port))
         assert second.returncode == 2
         assert "try another --port" in second.stderr

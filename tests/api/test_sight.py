@@ -12,6 +12,7 @@ from metajudge.reviews.opening import review_of
 from metajudge.store import open_store
 from tests.api.pages.conftest import key, visit
 from tests.api.pages.filled_store import made_assessment, made_judgment
+from tests.api.pages.review_pages import state_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,13 +73,7 @@ def service(visit, tmp_path, filled):
         shutil.copy(path, tmp_path / "s.duckdb")
         visitor = visit(store=tmp_path / "s.duckdb", keys=keys)
         visitor.reviews = reviews
-        if keys:
-            visitor.see("/login")
-            visitor.submit("/login", {"key": (name * 32)[:32], "next": "/reviews"})
-        visitor.see("/reviews")
-        if not keys:
-            visitor.submit("/preferences", {"reviewer": name})
-        return visitor
+        return visitor.log_in_as(name) if keys else visitor.named(name)
 
     return start
 
@@ -127,8 +122,7 @@ class TestLabels:
         before = everything(visitor, secret)
         dashboards = [text for address, text in before.items() if address.startswith("/dashboard")]
         assert [("No labels yet" in text, "2 labelled" in text) for text in dashboards] == [(True, False)] * 3
-        visitor.submit(f"/reviews/{visitor.reviews[0]}/claim")
-        visitor.submit(f"/reviews/{visitor.reviews[0]}/decide", {"outcome": "approve"})
+        visitor.decide(visitor.reviews[0], outcome="approve")
         answers = before | {f"{address} later": text for address, text in everything(visitor, secret).items()}
         derived = ("ground_truth", "ground truth", "items' labels", '"truth":false', '"truth":true')
         assert told(answers, LABEL, GOLD, *derived) == []
@@ -151,24 +145,16 @@ class TestLabels:
         headers = {"x-api-key": (name * 32)[:32]} if keys else {}
         addresses = ["/assessments/1", "/assessments/2", "/v1/assessments/item-0"]
         assert told({one: html.unescape(visitor.get(one, headers=headers).text) for one in addresses}, LABEL) == []
-        review = visitor.reviews[0]
-        visitor.submit(f"/reviews/{review}/claim")
-        assert visitor.submit(f"/reviews/{review}/decide", {"outcome": "approve"}).status_code == 303
+        visitor.decide(visitor.reviews[0], outcome="approve")
         now = {one: html.unescape(visitor.get(one, headers=headers).text) for one in [*addresses, "/assessments/3"]}
         assert told(now, LABEL) == sorted(addresses), "item-1 still waits"
 
 
-def decision(visitor, review):
-    visitor.submit("/preferences", {"blind": "false"})
-    return visitor.get(f"/v1/reviews/{review}").json()["state"]["decisions"][0]
-
-
 def decide_blind(visitor, review):
     visitor.submit("/preferences", {"blind": "true"})
-    visitor.submit(f"/reviews/{review}/claim")
-    sent = {"outcome": "cannot_tell", "blind": "true"}
-    assert visitor.submit(f"/reviews/{review}/decide", sent).status_code == 303
-    return decision(visitor, review)["blind"]
+    visitor.decide(review, outcome="cannot_tell", blind="true")
+    visitor.submit("/preferences", {"blind": "false"})
+    return state_of(visitor, review)["decisions"][0]["blind"]
 
 
 class TestBlindMode:
@@ -181,31 +167,26 @@ class TestBlindMode:
     def test_who_saw_nothing_decides_blind(self, ada):
         assert [decide_blind(ada, review) for review in (ada.reviews[0], ada.reviews[2])] == [True, True]
 
-    @pytest.mark.parametrize("number", [1, 2])
-    def test_whichever_row_was_opened_the_decision_is_not_blind(self, ada, number):
-        ada.see(f"/assessments/{number}")  # 1 is what the panel found, 2 the same as a policy decided on it
-        assert decide_blind(ada, ada.reviews[0]) is False
-
-    @pytest.mark.parametrize("review", [1, 2])
-    def test_an_opened_row_counts_for_the_reviews_of_every_policy(self, ada, review):
-        ada.see("/assessments/3")
+    @pytest.mark.parametrize(
+        ("opened", "review"),
+        [
+            ("/assessments/1", 0),  # what the panel found
+            ("/assessments/2", 0),  # the same as a policy decided on it
+            ("/assessments/3", 1),
+            ("/assessments/3", 2),  # a row counts for the reviews of every policy
+            ("/reviews/{}", 2),  # and so does an opened case
+            ("/assessments", 0),  # a list that showed it
+        ],
+    )
+    def test_whatever_showed_it_the_decision_is_not_blind(self, ada, opened, review):
+        ada.see(opened.format(ada.reviews[1]))
         assert decide_blind(ada, ada.reviews[review]) is False
 
-    def test_an_opened_case_counts_for_the_reviews_of_every_policy(self, ada):
-        ada.see(f"/reviews/{ada.reviews[1]}")
-        assert decide_blind(ada, ada.reviews[2]) is False
-
-    def test_a_list_that_showed_it_counts(self, ada):
-        ada.see("/assessments")
-        assert decide_blind(ada, ada.reviews[0]) is False
-
-    def test_it_is_remembered_through_a_new_session_and_a_restart(self, visit, ada, tmp_path):
+    @pytest.mark.parametrize(("name", "blind"), [("Ada", False), ("Bob", True)])
+    def test_a_new_session_forgets_nothing_and_another_person_saw_nothing(self, ada, name, blind):
         ada.see("/assessments/1")
         ada.cookies.clear()
-        ada.see("/login", 303)
-        ada.see("/reviews")
-        ada.submit("/preferences", {"reviewer": "Ada"})
-        assert decide_blind(ada, ada.reviews[0]) is False
+        assert decide_blind(ada.named(name), ada.reviews[0]) is blind
 
     def test_it_is_remembered_of_who_had_no_name_yet(self, service):
         visitor = service("", ())
@@ -213,14 +194,6 @@ class TestBlindMode:
         visitor.see("/reviews")
         visitor.submit("/preferences", {"reviewer": "Bob"})
         assert decide_blind(visitor, visitor.reviews[0]) is False
-
-    def test_what_one_person_saw_another_did_not(self, ada):
-        ada.see("/assessments/1")
-        ada.cookies.clear()
-        ada.see("/login", 303)
-        ada.see("/reviews")
-        ada.submit("/preferences", {"reviewer": "Bob"})
-        assert decide_blind(ada, ada.reviews[0]) is True
 
     def test_forty_others_opened_since_do_not_make_it_forgotten(self, ada):
         ada.see("/assessments/1")
@@ -270,9 +243,7 @@ class TestBlindMode:
     def test_a_decision_for_one_policy_tells_nothing_while_another_waits(self, ada):
         first, second = ada.reviews[1], ada.reviews[2]
         ada.submit("/preferences", {"blind": "true"})
-        ada.submit(f"/reviews/{first}/claim")
-        sent = {"outcome": "cannot_tell", "blind": "true"}
-        where = ada.submit(f"/reviews/{first}/decide", sent).headers["location"]
+        where = ada.decide(first, outcome="cannot_tell", blind="true")
         for page in (where, f"/reviews/{first}", "/reviews?status=all", f"/reviews?done={first}"):
             text = html.unescape(ada.see(page))
             assert "the judge's verdict was" not in text
@@ -286,12 +257,9 @@ class TestBlindMode:
 def test_what_a_policy_wants_decided_blind_is_in_no_list_of_outcomes(visit, tmp_path):
     path = tmp_path / "s.duckdb"
     first, _ = asyncio.run(_fill(path, blind=True))[:2]
-    visitor = visit(store=path)
-    visitor.see("/reviews")
-    visitor.submit("/preferences", {"reviewer": "Ada"})
+    visitor = visit(store=path).named()
     page = visitor.see("/outcomes")
     assert "2 of these wait for your blind decision" in page
     assert "j0/owl-large" not in page
-    visitor.submit(f"/reviews/{first}/claim")
-    visitor.submit(f"/reviews/{first}/decide", {"outcome": "cannot_tell"})
+    visitor.decide(first, outcome="cannot_tell")
     assert "j0/owl-large" in visitor.see("/outcomes")

@@ -38,18 +38,18 @@ def request(body, kind=NDJSON, piece=7, gone=False):
 
 
 async def received(tmp_path, *given, longest=10_000, most=100, **options):
-    upload = uploads.Upload(tmp_path / "a.jsonl")
-    return upload, await upload.receive(request(*given, **options), longest, most)
+    path = tmp_path / "a.jsonl"
+    return path, await uploads.receive_upload(request(*given, **options), path, Judgment, longest, most)
 
 
 @pytest.mark.parametrize("piece", [1, 100, 10_000])
 async def test_an_array_and_its_lines_are_the_same_upload(tmp_path, piece):
     sent = [record(0), record(1)]
     _, from_lines = await received(tmp_path, b"\n" + lines(*sent).rstrip(b"\n"), piece=piece)
-    upload, from_array = await received(tmp_path, json.dumps(sent).encode(), "application/json", piece=piece)
+    path, from_array = await received(tmp_path, json.dumps(sent).encode(), "application/json", piece=piece)
     assert from_lines == from_array
     assert from_lines[0] == 2
-    assert [Judgment.model_validate_json(line) for line in upload.path.read_bytes().splitlines()] == [
+    assert [Judgment.model_validate_json(line) for line in path.read_bytes().splitlines()] == [
         Judgment.model_validate(one) for one in sent
     ]
     _, other = await received(tmp_path, lines(record(1), record(0)))

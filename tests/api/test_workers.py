@@ -130,14 +130,20 @@ def test_workers_that_cannot_start_end_the_service_with_the_reason(supervised, t
     assert len(logged(tmp_path, "started")) in (3, 4)
 
 
+def with_a_broken_one(supervised, folder, tries):
+    """A service of which one worker was killed and has failed to start again, and the worker that serves."""
+    parent = supervised("steady")
+    first, second = until(lambda: logged(folder, "serving") if len(logged(folder, "serving")) > 1 else None)
+    (folder / "broken").touch()
+    os.kill(first, signal.SIGKILL)
+    until(lambda: len(logged(folder, "started")) >= 2 + tries)
+    return parent, second
+
+
 @pytest.mark.slow
 def test_a_worker_that_cannot_start_does_not_end_the_service_while_another_one_serves(supervised, tmp_path):
     """Such as while the database is away: what serves goes on, and the rest comes back after the repair."""
-    parent = supervised("steady")
-    first, second = until(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
-    (tmp_path / "broken").touch()
-    os.kill(first, signal.SIGKILL)
-    until(lambda: len(logged(tmp_path, "started")) >= 2 + 4)
+    parent, second = with_a_broken_one(supervised, tmp_path, 4)
     assert parent.poll() is None
     assert alive(second)
     (tmp_path / "broken").unlink()
@@ -157,11 +163,7 @@ def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path)
 
 @pytest.mark.slow
 def test_told_to_stop_in_a_pause_it_ends_at_once(supervised, tmp_path):
-    parent = supervised("steady")
-    first, second = until(lambda: logged(tmp_path, "serving") if len(logged(tmp_path, "serving")) > 1 else None)
-    (tmp_path / "broken").touch()
-    os.kill(first, signal.SIGKILL)
-    until(lambda: len(logged(tmp_path, "started")) >= 2 + 3)
+    parent, second = with_a_broken_one(supervised, tmp_path, 3)
     began = time.monotonic()
     parent.send_signal(signal.SIGTERM)
     assert parent.wait(10) == 0

@@ -20,17 +20,15 @@ class Command:
         kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         self.env = {**kept, "XDG_CONFIG_HOME": str(folder / "config"), "PYTHONWARNINGS": "error"}
 
+    def process(self, *command, of=subprocess.run, **more):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return of(list(map(str, command)), **{"cwd": self.folder, "env": self.env, **streams, **more})
+
     def start(self, *arguments):
-        command = [sys.executable, "-m", "metajudge", *map(str, arguments)]
-        return subprocess.Popen(
-            command, cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        return self.process(sys.executable, "-m", "metajudge", *arguments, of=subprocess.Popen)
 
     def __call__(self, *arguments, stdin=None):
-        command = [sys.executable, "-m", "metajudge", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300, input=stdin
-        )
+        return self.process(sys.executable, "-m", "metajudge", *arguments, timeout=300, input=stdin)
 
     def json(self, *arguments):
         done = self(*arguments, "--json")

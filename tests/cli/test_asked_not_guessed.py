@@ -51,18 +51,13 @@ FILES = {
 
 
 @pytest.fixture
-def run(in_process):
-    return in_process
-
-
-@pytest.fixture
-def ask(run, tmp_path):
+def ask(in_process, tmp_path):
     """A command on one of the files."""
 
     def _ask(command, file, *more):
         (tmp_path / file).write_text(FILES[file])
         words = command.split()
-        return run(*words, *([] if "--data" in words or file in words else [file]), *more)
+        return in_process(*words, *([] if "--data" in words or file in words else [file]), *more)
 
     return _ask
 
@@ -137,18 +132,18 @@ def test_two_scales_give_a_sentence_and_no_figure(ask):
     assert "j1 grades from 2 to 10, people from 1 to 5" in vetted.stderr
 
 
-def test_judges_on_two_scales_are_no_peers(run, tmp_path):
+def test_judges_on_two_scales_are_no_peers(in_process, tmp_path):
     rows = [
         f"{n},Q {n}?,R {n},{judge},{factor * one}"
         for n, one in enumerate(TRUTH)
         for judge, factor in zip("abc", (1, 20, 1), strict=True)
     ]
     (tmp_path / "two.csv").write_text("item_id,question,response,judge,score\n" + "\n".join(rows) + "\n")
-    done = run("audit", "two.csv", "--json")
+    done = in_process("audit", "two.csv", "--json")
     found = {one["judge"]: one["figures"].get("peer_agreement") for one in json.loads(done.stdout)["judges"]}
     assert (found["a"]["estimate"], found["b"], found["c"]["estimate"]) == (1.0, None, 1.0)
-    run("import", "two.csv", "--yes")
-    run("vet", "two.csv", "--out", "o.jsonl")
+    in_process("import", "two.csv", "--yes")
+    in_process("vet", "two.csv", "--out", "o.jsonl")
     peers = {}
     for line in (tmp_path / "o.jsonl").read_text().splitlines():
         one = json.loads(line)
@@ -156,10 +151,10 @@ def test_judges_on_two_scales_are_no_peers(run, tmp_path):
     assert peers == {"a": {"for"}, "b": {"no_peers"}, "c": {"for"}}
 
 
-def test_a_column_called_item_makes_no_record_of_our_own(run, tmp_path):
+def test_a_column_called_item_makes_no_record_of_our_own(in_process, tmp_path):
     text = FILES["errors.csv"].replace("item_id,", "item,")
     (tmp_path / "t.csv").write_text(text)
-    assert card(run("audit", "t.csv", "--json"))["n_labelled"] == 18
+    assert card(in_process("audit", "t.csv", "--json"))["n_labelled"] == 18
 
 
 def record(number, verdict, label):
@@ -175,16 +170,19 @@ def record(number, verdict, label):
         ([2 * one for one in TRUTH], TRUTH, (None, 0, 0)),
     ],
 )
-def test_records_of_our_own_are_read_alike(run, tmp_path, verdicts, labels, expected):
+def test_records_of_our_own_are_read_alike(in_process, tmp_path, verdicts, labels, expected):
     given = [record(n, *one) for n, one in enumerate(zip(verdicts, labels, strict=True))]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(one) + "\n" for one in given))
-    for found in (card(run("audit", "r.jsonl", "--json")), audit_judgments(given).judges[0].model_dump(mode="json")):
+    for found in (
+        card(in_process("audit", "r.jsonl", "--json")),
+        audit_judgments(given).judges[0].model_dump(mode="json"),
+    ):
         assert (found["accuracy"], found["n_labelled"], found["n_no_verdict"]) == expected
 
 
-def test_a_record_whose_word_may_be_either_is_refused(run, tmp_path):
+def test_a_record_whose_word_may_be_either_is_refused(in_process, tmp_path):
     given = [record(n, "error" if n % 2 else "correct", "correct") for n in range(4)]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(one) + "\n" for one in given))
-    done = run("audit", "r.jsonl")
+    done = in_process("audit", "r.jsonl")
     assert done.returncode != 0
     assert "'error' (2) may be an answer or stand for none: write null" in done.stderr

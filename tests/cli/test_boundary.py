@@ -1,7 +1,6 @@
 """No trace reaches a user: real processes, real full devices and folders that cannot be written."""
 
 import ctypes
-import subprocess
 import sys
 from pathlib import Path
 
@@ -27,14 +26,8 @@ main()
 
 
 def broken(metajudge, *arguments, **more):
-    return subprocess.run(
-        [sys.executable, "-c", BROKEN_COMMAND, *map(str, arguments)],
-        cwd=metajudge.folder,
-        env={**metajudge.env, **more},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = (sys.executable, "-c", BROKEN_COMMAND, *arguments)
+    return metajudge.process(*command, env={**metajudge.env, **more}, timeout=300)
 
 
 @pytest.mark.slow
@@ -82,23 +75,14 @@ class TestFullDisk:
 
     def test_of_standard_output_is_said_once(self, metajudge):
         with FULL.open("w") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "metajudge", "demo"],
-                cwd=metajudge.folder,
-                env=metajudge.env,
-                stdout=full,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
+            done = metajudge.process(sys.executable, "-m", "metajudge", "demo", stdout=full)
         assert done.returncode == 1
         assert done.stderr.splitlines() == ["metajudge: a file or standard output: No space left on device."]
 
 
 def test_a_reader_that_goes_away_is_no_error_message(metajudge):
     command = f"{sys.executable} -m metajudge schema assessment | true; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=metajudge.folder, env=metajudge.env, capture_output=True, text=True
-    )
+    done = metajudge.process("bash", "-c", command)
     assert (done.returncode in (0, 1), done.stderr) == (True, "")
 
 
@@ -123,15 +107,7 @@ class TestReadOnlyFolder:
 
         def run(*arguments):
             metajudge.folder.chmod(0o555)
-            return subprocess.run(
-                [sys.executable, *map(str, arguments)],
-                cwd=metajudge.folder,
-                env=metajudge.env,
-                capture_output=True,
-                text=True,
-                timeout=300,
-                preexec_fn=as_others_are,
-            )
+            return metajudge.process(sys.executable, *arguments, timeout=300, preexec_fn=as_others_are)
 
         if run("-c", "open('probe', 'w')").returncode == 0:
             pytest.skip("this user writes wherever it likes")
@@ -177,8 +153,7 @@ main()
 
 
 def test_a_command_ends_with_its_threads_and_exit_handlers_and_without_remarks_on_leaks(metajudge):
-    command = [sys.executable, "-c", LEAVING, "no-such-command"]
-    done = subprocess.run(command, cwd=metajudge.folder, env=metajudge.env, capture_output=True, text=True)
+    done = metajudge.process(sys.executable, "-c", LEAVING, "no-such-command")
     assert done.returncode == 2
     assert done.stdout.splitlines() == ["a thread", "an exit handler"]
     assert "no-such-command" in done.stderr

@@ -19,6 +19,7 @@ from tests.doubles.waiting import until
 from tests.reviewables.planted import in_store
 
 PROMPT = "Explain entanglement to a child."
+BOTH = ("--candidate", "vllm:m", "--judge", "vllm:j")
 
 
 def answer(body):
@@ -130,48 +131,44 @@ class TestFiles:
 
 
 class TestWrongInput:
-    def test_the_same_model_twice_needs_names(self, run):
-        with pytest.raises(ConfigurationError, match="candidate m is given more than once: name them apart"):
-            run("clash", PROMPT, "--candidate", "vllm:m", "--candidate", "vllm:m", "--judge", "vllm:j")
-        with pytest.raises(ConfigurationError, match="given more than once"):
-            run("clash", PROMPT, "--candidate", "vllm:m", "--judge", "vllm:j", "--judge", "vllm:j")
-
     @pytest.mark.parametrize(
         ("flags", "message"),
         [
             ((), "no candidate"),
-            (("--candidate", "vllm:m"), "no judge"),
-            (("--candidate", "vllm:m", "--judge", "vllm:j", "--observers", "--voters"), "give one of them"),
-            (("--candidate", "vllm:m", "--judge", "vllm:j", "--cycles", "2"), "add --regenerate"),
-            (("--candidate", "vllm:m", "--judge", "vllm:j", "--candidate-weight", "1"), "needs --voters"),
-            (("--candidate", "vllm:m", "--judge", "vllm:j", "--quorum", "2"), "quorum of 2"),
+            (BOTH[:2], "no judge"),
+            ((*BOTH, "--candidate", "vllm:m"), "candidate m is given more than once: name them apart"),
+            ((*BOTH, "--judge", "vllm:j"), "given more than once"),
+            ((*BOTH, "--observers", "--voters"), "give one of them"),
+            ((*BOTH, "--cycles", "2"), "add --regenerate"),
+            ((*BOTH, "--candidate-weight", "1"), "needs --voters"),
+            ((*BOTH, "--quorum", "2"), "quorum of 2"),
             (("--responses", "given", "--judge", "vllm:j", "--observers"), "name their models"),
-            (("--candidate", "vllm:m", "--judge", "vllm:j", "--voters", "--candidate-weight", "0"), "has weight 0"),
+            ((*BOTH, "--voters", "--candidate-weight", "0"), "has weight 0"),
         ],
     )
     def test_flags_that_make_no_sense_together(self, run, flags, message):
         with pytest.raises(ConfigurationError, match=message):
             run("clash", PROMPT, *flags)
 
-    def test_files_that_are_not_there_empty_or_without_responses(self, run, tmp_path):
-        flags = ("--candidate", "vllm:m", "--judge", "vllm:j", "--out", "c.jsonl")
-        with pytest.raises(InputError, match="no such file"):
-            run("clash", "missing.jsonl", *flags)
+    @pytest.mark.parametrize(
+        ("asked", "flags", "message"),
+        [
+            ("missing.jsonl", BOTH, "no such file"),
+            ("empty.jsonl", BOTH, "contains no question"),
+            ("twice.jsonl", BOTH, "is used for two questions"),
+            (PROMPT, ("--responses", "given", *BOTH[2:]), "takes the responses from a file"),
+            (" ", BOTH, "the prompt is empty"),
+        ],
+    )
+    def test_files_that_are_not_there_empty_or_without_responses(self, run, asked, flags, message):
         Path("empty.jsonl").write_text("")
-        with pytest.raises(InputError, match="contains no question"):
-            run("clash", "empty.jsonl", *flags)
         Path("twice.jsonl").write_text('{"id": "a", "question": "x"}\n{"id": "a", "question": "y"}\n')
-        with pytest.raises(InputError, match="is used for two questions"):
-            run("clash", "twice.jsonl", *flags)
-        with pytest.raises(InputError, match="takes the responses from a file"):
-            run("clash", PROMPT, "--responses", "given", "--judge", "vllm:j")
-        with pytest.raises(InputError, match="the prompt is empty"):
-            run("clash", " ", *flags)
+        with pytest.raises(InputError, match=message):
+            run("clash", asked, *flags, "--out", "c.jsonl")
 
     def test_a_file_of_prompts_needs_a_file_of_attempts(self, run):
         write_items("items.jsonl")
-        done = run("clash", "items.jsonl", "--candidate", "vllm:m", "--judge", "vllm:j")
-        assert done.exit_code == 2
+        assert run("clash", "items.jsonl", *BOTH).exit_code == 2
 
     def test_prompts_are_never_written_over(self, run):
         write_items("items.jsonl")

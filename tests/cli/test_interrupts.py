@@ -51,15 +51,8 @@ Store._close = stuck
 
 def started(metajudge, *arguments, before=""):
     """A command of its own process, ready to run."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", READY.format(before=before), *map(str, arguments)],
-        cwd=metajudge.folder,
-        env=metajudge.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = (sys.executable, "-c", READY.format(before=before), *arguments)
+    process = metajudge.process(*command, of=subprocess.Popen, stdin=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     return process
 

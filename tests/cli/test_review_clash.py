@@ -6,11 +6,9 @@ import shlex
 import time
 
 import pytest
-from typer.testing import CliRunner
 
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.reviews import review_of_clash
-from metajudge.cli.review import app
 from metajudge.types import Item
 from tests.doubles.ranking import ranks_by
 from tests.reviewables.planted import in_store
@@ -23,7 +21,7 @@ def shortest(text):
 
 
 @pytest.fixture
-def review(tmp_path):
+def review(run, tmp_path):
     """Runs ``metajudge review`` over a store that holds one clash on which the panel is divided."""
     path = tmp_path / "s.duckdb"
 
@@ -36,14 +34,7 @@ def review(tmp_path):
 
     in_store(path, fill)
 
-    def invoke(*words):
-        done = CliRunner().invoke(app, [*map(str, words), "--store", str(path)])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.output
-
-    invoke.path = path
-    return invoke
+    return lambda *words: run("review", *words, "--store", path).output
 
 
 def claimed(review):

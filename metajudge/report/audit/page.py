@@ -229,14 +229,14 @@ def _holds(found: AuditDocument) -> Section:
 
 
 def _side_by_side(found: AuditDocument) -> Section:
-    blocks: list[Block | None] = [agreement(found), tables.comparison(found)]
     title = "The rates that the correction changes most"
-    blocks += [*rates(_changed_most(found), title, judges=True), scale_use(found)]
-    return Section(title="Judges side by side", blocks=_present(blocks))
+    others = _present([*rates(_changed_most(found), title, judges=True), scale_use(found)])
+    blocks = (*_present([agreement(found)]), tables.comparison(found), *others)
+    return Section(title="Judges side by side", blocks=blocks)
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
-    blocks: list[Block | None] = [_figures(judge), effects(judge), tables.checks(judge) if judge.checks else None]
+    blocks: list[Block | None] = [_figures(judge), effects(judge), tables.checks(judge)]
     blocks += [*rates(judge.rates, f"{RATES}, by {judge.judge}"), *tables.rates(judge.rates, RATES)]
     blocks += [_classes(judge), _confusion(judge.confusion) if judge.confusion else None]
     blocks += [
@@ -244,10 +244,9 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
         groups(judge.versions, f"Versions of {judge.judge}", "Share of verdicts, with 95 % intervals."),
         groups(judge.categories, f"{judge.judge} by category", "Share of verdicts, with 95 % intervals."),
     ]
-    blocks += [_contested(judge), tables.worst(judge.worst) if judge.worst else None]
-    return Section(
-        title=f"Judge {tables.name_of(judge, found)}", paragraphs=tuple(_said(judge)), blocks=_present(blocks)
-    )
+    blocks += [_contested(judge), tables.worst(judge.worst)]
+    title = f"Judge {tables.name_of(judge, found)}"
+    return Section(title=title, paragraphs=tuple(_said(judge)), blocks=_present(blocks))
 
 
 def _said(judge: AuditedJudge) -> Iterator[str]:
@@ -259,9 +258,7 @@ def _said(judge: AuditedJudge) -> Iterator[str]:
     yield from (f"{check.title}: {check.sentence}" for check in judge.findings)
 
 
-def _figures(judge: AuditedJudge) -> Table | None:
-    if not judge.figures:
-        return None
+def _figures(judge: AuditedJudge) -> Table:
     return table_with(
         f"Figures of {judge.judge}",
         judge.figures.items(),
@@ -273,9 +270,7 @@ def _figures(judge: AuditedJudge) -> Table | None:
     )
 
 
-def _classes(judge: AuditedJudge) -> Table | None:
-    if not judge.classes:
-        return None
+def _classes(judge: AuditedJudge) -> Table:
     so = "of what people call so, the share the judge calls so"
     otherwise = "of what people call otherwise, the share it calls otherwise"
     return table_with(
@@ -298,12 +293,10 @@ def _confusion(counts: Confusion) -> Table:
     )
 
 
-def _contested(judge: AuditedJudge) -> Table | None:
-    if judge.contested is None:
-        return None
+def _contested(judge: AuditedJudge) -> Table:
     return table_with(
         "Where people themselves disagree",
-        [judge.contested],
+        [] if judge.contested is None else [judge.contested],
         ("Errors", lambda _: judge.judge),
         (("People disagree %", "percent"), lambda one: words.cell(one.disagreed)),
         (("People agree %", "percent"), lambda one: words.cell(one.agreed)),
@@ -314,7 +307,7 @@ def _contested(judge: AuditedJudge) -> Table | None:
 
 def _jury(jury: Jury) -> Section:
     titles = columns("Judge", "Why it can be dropped")
-    dropped = Table(caption="Judges that can be dropped", columns=titles, rows=jury.drop) if jury.drop else None
+    dropped = Table(caption="Judges that can be dropped", columns=titles, rows=jury.drop)
     blocks: list[Block | None] = [panels(jury), dropped, _pairs(jury)]
     several = f" ({words.KINDS[jury.kind][1]})"
     return Section(title=f"What the jury is worth{several}", paragraphs=(_jury_words(jury),), blocks=_present(blocks))
@@ -329,9 +322,7 @@ def _jury_words(jury: Jury) -> str:
     )
 
 
-def _pairs(jury: Jury) -> Table | None:
-    if not jury.pairs:
-        return None
+def _pairs(jury: Jury) -> Table:
     why = "one of the two never errs, or nothing can be compared"
     return table_with(
         "Every two judges",
@@ -364,4 +355,5 @@ def _provenance(found: AuditDocument) -> dict[str, str]:
 
 
 def _present(blocks: list[Block | None]) -> tuple[Block, ...]:
-    return tuple(one for one in blocks if one is not None)
+    """What has something to show."""
+    return tuple(one for one in blocks if one is not None and (not isinstance(one, Table) or one.rows))

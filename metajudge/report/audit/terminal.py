@@ -1,20 +1,11 @@
 """An audit as lines of at most 80 characters for a terminal; commands are never broken."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from metajudge.audit.card import (
-    AuditDocument,
-    AuditedJudge,
-    Check,
-    CorrectedRate,
-    Disagreement,
-    Figure,
-    Jury,
-    NextCommand,
-)
+from metajudge.audit.card import AuditDocument, AuditedJudge, Check, CorrectedRate, Figure, Jury
 from metajudge.report.audit import tables, words
 from metajudge.report.document import Kind
 from metajudge.report.svg import shortened
@@ -61,12 +52,22 @@ def lines(found: AuditDocument) -> Iterator[Text]:
         yield from _judge(found, judge)
     for jury in found.juries:
         yield from _jury(jury)
-    yield from _independence(found)
-    if found.notices:
-        yield from _section("Notes")
-        for notice in found.notices:
-            yield from _wrapped(notice, "  - ", "    ")
-    yield from _next(found.next)
+    yield from _told("Whether the judges are independent (without labels)", words.independence(found.independence))
+    yield from _told("Notes", found.notices, "  - ")
+    if found.next:
+        yield from _section("Next")
+    for one in found.next:
+        yield from _wrapped(f"{words.started(one.goal)}: {words.plain_name(one.reason)}", "  ", "    ")
+        if one.command:
+            yield _line(f"    {one.command}", "bold", len(one.command) + 4)
+
+
+def _told(title: str, texts: Iterable[str], first: str = "  ") -> Iterator[Text]:
+    """A section of sentences, unless there are none."""
+    for place, text in enumerate(texts):
+        if place == 0:
+            yield from _section(title)
+        yield from _wrapped(text, first, "    ")
 
 
 def _supports(found: AuditDocument) -> Iterator[Text]:
@@ -192,16 +193,12 @@ def _worst(judge: AuditedJudge, most: int) -> Iterator[Text]:
     yield _line("  Worst disagreements with people")
     items = {one.item: one for one in reversed(judge.worst)}
     for one in [one for one in judge.worst if items[one.item] is one][:most]:
-        yield from _disagreement(one)
+        head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.label(one)}"
+        yield from _wrapped(one_line(head), "    ", "      ")
+        for name in ("question", "response", "rationale"):
+            if text := one_line(getattr(one, name)):
+                yield from _wrapped(_cut(text), f"      {name:<10} ", " " * 17)
     yield _line("    (more in the report of --out DIR)")
-
-
-def _disagreement(one: Disagreement) -> Iterator[Text]:
-    head = f"{one.judgment}: verdict {tables.plain(one.verdict)}, label {tables.label(one)}"
-    yield from _wrapped(one_line(head), "    ", "      ")
-    for name in ("question", "response", "rationale"):
-        if text := one_line(getattr(one, name)):
-            yield from _wrapped(_cut(text), f"      {name:<10} ", " " * 17)
 
 
 def _cut(text: str) -> str:
@@ -221,24 +218,6 @@ def _jury(jury: Jury) -> Iterator[Text]:
         accuracy = words.value_and_interval(jury.cheapest.accuracy, "percent")
         text = f"Cheapest panel that is as good as all: {words.listed(jury.cheapest.judges)}, right {accuracy}"
         yield from _wrapped(text, "  ", "    ")
-
-
-def _independence(found: AuditDocument) -> Iterator[Text]:
-    if not found.independence:
-        return
-    yield from _section("Whether the judges are independent (without labels)")
-    for text in words.independence(found.independence):
-        yield from _wrapped(text, "  ", "    ")
-
-
-def _next(steps: tuple[NextCommand, ...]) -> Iterator[Text]:
-    if not steps:
-        return
-    yield from _section("Next")
-    for one in steps:
-        yield from _wrapped(f"{words.started(one.goal)}: {words.plain_name(one.reason)}", "  ", "    ")
-        if one.command:
-            yield _line(f"    {one.command}", "bold", len(one.command) + 4)
 
 
 def _section(title: str) -> Iterator[Text]:

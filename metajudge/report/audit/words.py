@@ -106,16 +106,14 @@ def by_kind(rates: Sequence[CorrectedRate]) -> Iterator[tuple[Kind, list[Correct
     yield from ((kind, some) for kind, some in parts if some)
 
 
-def check_kind(check: Check) -> Kind:
-    """How the effect of a check is written: a share as per cent, a difference as points, hundredths of its unit."""
-    return "percent" if check.name == "copy" else "points"
-
-
 def effect(check: Check) -> str:
-    """The effect with its interval, and n; or that there is too little to estimate it."""
+    """The effect with its interval, and n; or that there is too little to estimate it.
+
+    A share is written as per cent, a difference as points, hundredths of its unit.
+    """
     if check.estimate is None:
         return f"not estimated (n {check.n:,})"
-    kind = check_kind(check)
+    kind: Kind = "percent" if check.name == "copy" else "points"
     return f"{amount(check.estimate, kind)}{_ends(check.interval, kind)}, n {check.n:,}"
 
 
@@ -188,24 +186,20 @@ def holdings_in_words(holds: Holdings) -> list[tuple[str, str]]:
         default = " (the default; --right changes it)" if one.right_default else ""
         lines.append((KINDS[kind][1], f"{one.verdicts:,}, {one.labelled:,} comparable with a label{values}"))
         lines.append(("right", f"{one.right}{default}"))
-    if holds.no_verdict:
-        lines.append(("no verdict", counted(holds.no_verdict, "judgment")))
-    lines.append(("labels", _labels(holds)))
-    lines.append(
-        ("orders", f"{counted(holds.both_orders, 'pair')} judged in both orders") if holds.both_orders else ("", "")
+    times = f"{(holds.first_time or '')[:10]} to {(holds.last_time or '')[:10]}, of {holds.with_time:,} judgments"
+    both_times = holds.first_time is not None and holds.last_time is not None
+    told: tuple[tuple[str, object, str], ...] = (
+        ("no verdict", holds.no_verdict, counted(holds.no_verdict, "judgment")),
+        ("labels", True, _labels(holds)),
+        ("orders", holds.both_orders, f"{counted(holds.both_orders, 'pair')} judged in both orders"),
+        ("repeats", holds.repeats, counted(holds.repeats, "repeated judgment")),
+        ("models", holds.with_models, f"named for {counted(holds.with_models, 'item')}"),
+        ("categories", holds.with_categories, f"of {counted(holds.with_categories, 'item')}"),
+        ("times", both_times, times),
+        *(("versions", True, f"of {one_line(name)}: {listed(own)}") for name, own in holds.versions.items()),
+        ("left out", holds.duplicates, f"{counted(holds.duplicates, 'repeated record')} (the same id)"),
     )
-    lines.append(("repeats", counted(holds.repeats, "repeated judgment")) if holds.repeats else ("", ""))
-    if holds.with_models:
-        lines.append(("models", f"named for {counted(holds.with_models, 'item')}"))
-    if holds.with_categories:
-        lines.append(("categories", f"of {counted(holds.with_categories, 'item')}"))
-    if holds.first_time is not None and holds.last_time is not None:
-        lines.append(("times", f"{holds.first_time[:10]} to {holds.last_time[:10]}, of {holds.with_time:,} judgments"))
-    for judge, versions in holds.versions.items():
-        lines.append(("versions", f"of {one_line(judge)}: {listed(versions)}"))
-    if holds.duplicates:
-        lines.append(("left out", f"{counted(holds.duplicates, 'repeated record')} (the same id)"))
-    return [line for line in lines if line[0]]
+    return [*lines, *((name, text) for name, there, text in told if there)]
 
 
 def _labels(holds: Holdings) -> str:

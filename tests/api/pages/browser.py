@@ -71,6 +71,14 @@ def check_width(page):
     assert not wide, wide
 
 
+def check_look(page, name, tmp_path):
+    """Keeps a picture of a page with everything open, and fails where it keeps people out or is too wide."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    screenshot(page, name, tmp_path)
+    check_axe(page)
+    check_width(page)
+
+
 def screenshot(page, name, tmp_path):
     """Keeps a picture of the whole page, in the folder METAJUDGE_SCREENSHOTS names, else with the test's files."""
     folder = Path(os.environ.get("METAJUDGE_SCREENSHOTS") or tmp_path)

@@ -38,6 +38,24 @@ class Visitor(TestClient):
         """Sends a form; does not follow where it leads."""
         return self.post(path, data={"csrf": self.token, **(data or {})}, **options)
 
+    def named(self, name="Ada"):
+        """Comes to a service without keys and gives a name."""
+        self.see("/login", 303)
+        self.see("/reviews")
+        self.submit("/preferences", {"reviewer": name})
+        return self
+
+    def decide(self, review, **sent):
+        """Claims a review and decides it; the address that it leads to."""
+        self.submit(f"/reviews/{review}/claim")
+        response = self.submit(f"/reviews/{review}/decide", sent)
+        assert response.status_code == 303, response.text
+        return response.headers["location"]
+
+    def log_in_as(self, name):
+        """Logs in with the key of that name."""
+        return self.log_in((name * 32)[:32])
+
     def log_in(self, key, name=""):
         self.see("/login")
         response = self.submit("/login", {"key": key, "name": name})
@@ -103,10 +121,7 @@ def filled(visit, stored, tmp_path):
         visitor = visit(store=path, **options)
         visitor.reviews = reviews
         if name is not None and not options:
-            visitor.see("/login", 303)
-            visitor.get("/reviews")
-            visitor.see("/reviews")
-            visitor.submit("/preferences", {"reviewer": name})
+            visitor.named(name)
         return visitor
 
     return start

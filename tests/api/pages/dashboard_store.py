@@ -1,10 +1,8 @@
 """A store with several judges on the same items, panels, labels, probabilities, calls and people's decisions."""
 
-import asyncio
 import random
 import sqlite3
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from metajudge.errors import FailureKind
 from metajudge.reviews.opening import review_of
@@ -12,6 +10,7 @@ from metajudge.reviews.review import HumanDecision, Outcome
 from metajudge.store import RunRecord, open_store
 from metajudge.types import Status
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.reviewables.planted import run
 from tests.store.conftest import Records
 
 JUDGES = ("owl-large", "crow-2", "jay")
@@ -80,8 +79,7 @@ def _record_calls(store, agent):
 
 def fill_dashboard(path, items=60, *, seed=1, labelled=True, decided=12, days=9):
     """Fills the store at a path and spreads what is in it over the last days."""
-    with ThreadPoolExecutor(1) as thread:  # a test of a browser has an event loop of its own
-        thread.submit(lambda: asyncio.run(_fill(path, items, seed, labelled, decided))).result()
+    run(_fill(path, items, seed, labelled, decided))
     connection = sqlite3.connect(path)
     now = time.time()
     for table, column, number in (("assessments", "created_at", "assessment_id"), ("calls", "started_at", "call_id")):

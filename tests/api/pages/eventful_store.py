@@ -1,8 +1,6 @@
 """A store in which a lot happened: judgments, cases, a clash, proposals, an alarm, failed runs and requests."""
 
-import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from metajudge.clashes.record import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
@@ -16,6 +14,7 @@ from metajudge.outcomes.model import Sent
 from metajudge.reviews.opening import review_of
 from metajudge.store import RunRecord, open_store
 from tests.api.pages.filled_store import case_review, made_assessment, made_clash, made_judgment
+from tests.reviewables.planted import run
 from tests.store.conftest import Records
 
 
@@ -116,5 +115,4 @@ async def _fill(path, count, alone):
 
 def fill_eventful(path, count=8, *, alone=False):
     """Fills the store at a path; with ``alone`` also with a clash that the panel decided alone."""
-    with ThreadPoolExecutor(1) as thread:  # a test of a browser has an event loop of its own
-        thread.submit(lambda: asyncio.run(_fill(path, count, alone))).result()
+    run(_fill(path, count, alone))

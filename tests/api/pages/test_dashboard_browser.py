@@ -10,7 +10,7 @@ import pytest
 
 from metajudge.stats.interval_estimate import Estimate
 from tests.api.conftest import panel_of
-from tests.api.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.browser import PHONE, check_axe, check_look, needs_browser, screenshot
 from tests.api.pages.dashboard_store import fill_dashboard
 from tests.api.pages.filled_store import SCRIPT, fill
 from tests.doubles.judgments import judgment
@@ -92,10 +92,7 @@ class TestLook:
             for size in ({}, {"viewport": PHONE}):
                 page = browse(address, scheme=scheme, **size)
                 page.goto(where)
-                page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-                screenshot(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
-                check_axe(page)
-                check_width(page)
+                check_look(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
 
     def test_scripts_in_judged_texts_do_nothing(self, browse, serve_pages, tmp_path):
         fill(tmp_path / "h.duckdb", 1, hostile=True)

@@ -38,11 +38,6 @@ def ended(visitor, job_id, state="done"):
     return until(asked)
 
 
-def log_in(visitor, name):
-    visitor.see("/login")
-    assert visitor.submit("/login", {"key": (name * 32)[:32]}).status_code == 303
-
-
 def test_scripts_in_names_stay_text_on_the_page_of_a_job(visit, models, tmp_path):
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb")
     assert "<script>window" not in ended(visitor, send(visitor))
@@ -52,9 +47,9 @@ def test_cancelling_takes_the_page_the_scope_and_leaves_results(visit, models, t
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb", keys=KEYS)
     job_id = send(visitor, 400, headers={"x-api-key": ("vetter" * 32)[:32]})
     assert visitor.get(f"/jobs/{job_id}").headers["location"].startswith("/login?next=")
-    log_in(visitor, "reader")
+    visitor.log_in_as("reader")
     assert visitor.submit(f"/jobs/{job_id}/cancel").status_code == 403
-    log_in(visitor, "vetter")
+    visitor.log_in_as("vetter")
     assert visitor.post(f"/jobs/{job_id}/cancel").status_code == 403, "without the page's token"
     assert "Cancel the job" in visitor.see(f"/jobs/{job_id}")
     assert visitor.submit(f"/jobs/{job_id}/cancel").headers["location"] == f"/jobs/{job_id}"
@@ -71,7 +66,7 @@ def test_a_job_of_another_key_is_not_there(visit, models, tmp_path):
     visitor = visit(panels={"default": panel_of(models)}, store=tmp_path / "s.duckdb", keys=KEYS)
     job_id = send(visitor, 3, headers={"x-api-key": ("vetter" * 32)[:32]})
     for name in ("other", "reader"):
-        log_in(visitor, name)
+        visitor.log_in_as(name)
         assert job_id not in visitor.see("/jobs")
         if name == "reader":
             assert "Nothing has this text" in visitor.see(f"/search?q={job_id}")
@@ -80,7 +75,7 @@ def test_a_job_of_another_key_is_not_there(visit, models, tmp_path):
         visitor.see("/jobs")
         assert visitor.submit(f"/jobs/{job_id}/cancel").status_code == (404 if name == "other" else 403)
         assert "or it was deleted; start again" in words(visitor.see(f"/jobs?before={job_id}", 422))
-    log_in(visitor, "boss")
+    visitor.log_in_as("boss")
     assert job_id in visitor.see("/jobs")
     assert f'href="/jobs/{job_id}"' in visitor.see(f"/search?q={job_id[2:9].upper()}")
     assert "Cancel the job" in visitor.see(f"/jobs/{job_id}") or "done" in visitor.see(f"/jobs/{job_id}")

@@ -18,7 +18,6 @@ DATA = os.environ.get("METAJUDGE_DATA")
 CODE = "Here it is:\n\ndef best(a, b):\n    if a > b:\n        return a\n    return b\n\nInput\n1 2\n3 4\n"
 
 text_module = import_module("metajudge.api.pages.judged_text")
-places = import_module("metajudge.api.pages.judged_text")
 
 
 def shown(markup):
@@ -28,6 +27,11 @@ def shown(markup):
 
 def code_blocks(markup):
     return [html.unescape(block) for block in re.findall(r"<pre><code[^>]*>(.*?)</code></pre>", str(markup), re.DOTALL)]
+
+
+def recorded():
+    with gzip.open(Path(DATA or "", "judgebench", "pairs.jsonl.gz"), "rt") as lines:
+        return [json.loads(line) for line in lines]
 
 
 class TestAsWritten:
@@ -45,7 +49,7 @@ class TestAsWritten:
     def test_nor_in_code_and_formulas(self, lines):
         text = "\n".join(lines)
         assert shown(text_module.written(text)) == text
-        assert "".join(part.text for part in places.parts(text)) == text
+        assert "".join(part.text for part in text_module.parts(text)) == text
 
     def test_code_without_fences_is_recognised_with_its_indentation(self):
         made = text_module.written(CODE)
@@ -66,9 +70,7 @@ class TestAsWritten:
 
     @pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA names no folder with recorded judgments")
     def test_every_recorded_question_and_response_is_shown_as_it_is(self):
-        with gzip.open(Path(DATA or "", "judgebench", "pairs.jsonl.gz"), "rt") as lines:
-            rows = [json.loads(line) for line in lines]
-        texts = [row[name] for row in rows for name in ("question", "response_a", "response_b")]
+        texts = [row[name] for row in recorded() for name in ("question", "response_a", "response_b")]
         assert len(texts) > 1_000
         assert [text for text in texts if shown(text_module.judged(text)) != text] == []
 
@@ -132,14 +134,16 @@ class TestFormatted:
 
     @pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA names no folder with recorded judgments")
     def test_formatting_recorded_code_keeps_indented_lines(self):
-        with gzip.open(Path(DATA or "", "judgebench", "pairs.jsonl.gz"), "rt") as lines:
-            rows = [json.loads(line) for line in lines]
-        responses = [row[name] for row in rows if row["category"] == "Coding" for name in ("response_a", "response_b")]
+        coding = [row for row in recorded() if row["category"] == "Coding"]
+        responses = [row[name] for row in coding for name in ("response_a", "response_b")]
         lost = 0
         for text in responses:
             made = "\n".join(code_blocks(text_module.formatted(text)))
             wanted = [
-                line for part in places.parts(text) if part.kind in ("code", "fence") for line in part.text.splitlines()
+                line
+                for part in text_module.parts(text)
+                if part.kind in ("code", "fence")
+                for line in part.text.splitlines()
             ]
             lost += sum(line.startswith("    ") and line.rstrip() not in made for line in wanted)
         assert (len(responses) > 50, lost) == (True, 0)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.pages.browser import PHONE, check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.browser import PHONE, check_axe, check_look, check_width, needs_browser, screenshot
 from tests.api.pages.eventful_store import fill_eventful, made_proposal
 
 pytestmark = needs_browser
@@ -43,10 +43,7 @@ def test_axe_is_clean_and_nothing_is_too_wide(browse, serve_pages, path, tmp_pat
     page = browse(serve_pages(store=path), scheme=scheme, **size)
     for name, where in PAGES.items():
         page.goto(where)
-        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        screenshot(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
-        check_axe(page)
-        check_width(page)
+        check_look(page, f"{name}-{scheme}{'-phone' if size else ''}", tmp_path)
 
 
 def test_every_page_is_two_keys_away_and_the_keys_are_listed(browse, serve_pages, path):

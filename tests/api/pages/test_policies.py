@@ -2,6 +2,7 @@
 
 import html
 import re
+import shutil
 
 import pytest
 
@@ -17,10 +18,8 @@ BETTER = made_proposal().proposal_id
 
 @pytest.mark.parametrize("scope", ["read", "review"])
 def test_only_an_administrator_activates(visit, tmp_path, eventful, scope):
-    import shutil
-
     shutil.copy(eventful, tmp_path / "s.duckdb")
-    one = visit(store=tmp_path / "s.duckdb", keys=(key("one", scope),)).log_in(("one" * 32)[:32])
+    one = visit(store=tmp_path / "s.duckdb", keys=(key("one", scope),)).log_in_as("one")
     page = one.see(f"/proposals/{BETTER}")
     assert "/activate" not in page
     assert "needs a key with scope admin" in words(page)

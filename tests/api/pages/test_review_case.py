@@ -77,8 +77,7 @@ class TestDeciding:
         page = words(visitor.see(f"/reviews/{one}"))
         assert "visible after your own decision" in page
         assert "Bob" not in page
-        visitor.submit(f"/reviews/{one}/claim")
-        visitor.submit(f"/reviews/{one}/decide", {"outcome": "approve"})
+        visitor.decide(one, outcome="approve")
         assert "reject by Bob: Bob's reason" in words(visitor.see(f"/reviews/{one}"))
 
 
@@ -107,11 +106,10 @@ class TestBlindMode:
     def test_an_own_verdict_is_compared_and_told_afterwards(self, filled, sign, right):
         visitor = self.blind(filled, 1, cases=False)  # j0's verdict is B>A
         one = visitor.reviews[0]
-        visitor.submit(f"/reviews/{one}/claim")
         labels = labels_for("AB", made_judgment(0).item.digest)
         best, other = (next(label for label, name in labels.items() if name == wanted) for wanted in "BA")
         verdict = f"{other}>{best}" if sign == "<" else f"{best}{sign}{other}"
-        where = visitor.submit(f"/reviews/{one}/decide", {"verdict": verdict}).headers["location"]
+        where = visitor.decide(one, verdict=verdict)
         decision = state_of(visitor, one)["decisions"][0]
         assert decision["outcome"] == ("approve" if right else "modify")
         assert decision["blind"] is True
@@ -187,11 +185,7 @@ class TestSingleResponses:
             await store.reviews.open([review])
 
         in_store(path, keep)
-        visitor = visit(store=path)
-        visitor.see("/login", 303)
-        visitor.get("/reviews")
-        visitor.see("/reviews")
-        visitor.submit("/preferences", {"reviewer": "Ada"})
+        visitor = visit(store=path).named()
         visitor.submit("/reviews/next")
         return visitor, review.review_id
 

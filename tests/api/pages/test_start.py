@@ -19,11 +19,7 @@ def eventful(tmp_path_factory):
 def visitor(visit, eventful, tmp_path):
     """Somebody named Ada who visits a service over a store in which a lot happened."""
     shutil.copy(eventful, tmp_path / "s.duckdb")
-    found = visit(store=tmp_path / "s.duckdb")
-    found.see("/login", 303)
-    found.see("/reviews")
-    found.submit("/preferences", {"reviewer": "Ada"})
-    return found
+    return visit(store=tmp_path / "s.duckdb").named()
 
 
 @pytest.mark.parametrize("blind", ["true", "false"], ids=["blind mode", "a clash is decided blind"])
@@ -37,7 +33,7 @@ def test_who_decides_blind_sees_no_priority(visitor, blind):
 
 def test_a_key_that_may_only_vet_sees_its_jobs_and_nothing_of_the_store(visit, tmp_path, eventful):
     shutil.copy(eventful, tmp_path / "s.duckdb")
-    said = words(visit(store=tmp_path / "s.duckdb", keys=(key("vetter", "vet"),)).log_in(("vetter" * 32)[:32]).see("/"))
+    said = words(visit(store=tmp_path / "s.duckdb", keys=(key("vetter", "vet"),)).log_in_as("vetter").see("/"))
     assert "Nothing is known to be broken: no failed run or job in 7 days." in said
     for hidden in ("Waiting", "promise-7", "fox-2", "$"):
         assert hidden not in said, hidden

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -119,7 +120,7 @@ class TestRankings:
     def test_few_computations_at_once(self, serve, monkeypatch):
         module = importlib.import_module("metajudge.api.routes.rankings")
         limits = importlib.import_module("metajudge.api.options").Limits
-        monkeypatch.setattr(module, "_ranked", lambda _body: time.sleep(1) or {})
+        monkeypatch.setattr(module, "count", lambda *_, **__: time.sleep(1) or SimpleNamespace(to_json=dict))
         client = serve(limits=limits(computing=1, request_s=0.3))
         body = {"rankings": [[["a"], ["b"]]]}
         slow = client.post("/v1/rank", json=body)
@@ -127,5 +128,5 @@ class TestRankings:
         assert slow.status_code == 504
         assert (busy.status_code, busy.headers["retry-after"]) == (503, "5"), "the thread's place was given away"
         time.sleep(1)
-        monkeypatch.setattr(module, "_ranked", lambda _body: {"fine": True})
+        monkeypatch.setattr(module, "count", lambda *_, **__: SimpleNamespace(to_json=lambda: {"fine": True}))
         assert client.post("/v1/rank", json=body).json() == {"fine": True}

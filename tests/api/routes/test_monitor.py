@@ -24,64 +24,53 @@ def calibration():
     return guaranteed()
 
 
-async def _filled(path, calibration, leave):
-    """All but a few reviews are decided: every verdict is wrong."""
+async def _filled(path, calibration):
+    """All reviews are decided: every verdict is wrong."""
     store = await open_store(path)
     try:
         await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
-        if not leave:
-            await decide(store, lambda review: False)
+        await decide(store, lambda review: False)
         return [one.to_json() for one in await reports(store, now=time.time())]
     finally:
         await store.close()
 
 
+def options(folder, calibration, **more):
+    (folder / "cal.json").write_bytes(calibration.to_json())
+    kept = {"store": folder / "s.duckdb", "calibration": folder / "cal.json", "review_sample": 1.0}
+    return app_module.ServiceOptions(panels={"default": panel_config({"strategy": "signals"})}, **kept, **more)
+
+
 @pytest.mark.slow
 def test_an_alarm_is_found_told_and_ends_the_stamps(tmp_path, calibration):
-    path = tmp_path / "s.duckdb"
-    (expected,) = asyncio.run(_filled(path, calibration, leave=False))
-    (tmp_path / "cal.json").write_bytes(calibration.to_json())
-    with Receiver(204) as receiver:
-        options = app_module.ServiceOptions(
-            panels={"default": panel_config({"strategy": "signals"})},
-            store=path,
-            calibration=tmp_path / "cal.json",
-            review_sample=1.0,
-            webhook=Webhook.at(receiver.url, SECRET),
-        )
-        with running(options) as client:
-            until(lambda: 'metajudge_promise_broken{promise="' in client.get("/metrics").text, "no check was made")
-            broken = [
-                line
-                for line in client.get("/metrics").text.splitlines()
-                if line.startswith("metajudge_promise_broken{")
-            ]
-            assert broken[0].endswith(" 1.0")
-            until(lambda: receiver.requests, "no webhook was sent")
-            (answered,) = client.get("/v1/monitor").json()["promises"]
-            assert answered.pop("alarm_at") >= expected.pop("alarm_at")
-            assert answered == json.loads(json.dumps(expected))
-            text = client.get("/monitor").text
-            assert "Broken since" in text
-            assert expected["promise_id"] in text
-            later = [one.model_dump(mode="json") for one in crowd(1, seed=6, prefix="later")]
-            asked = {"judgment": later[0], "others": later[1:], "policy": "verdict"}
-            vetted_now = client.post("/v1/vet", json=asked).json()
-            assert (vetted_now["guarantee"], vetted_now["probability_marks"]) == (None, ["promise_broken"])
+    (expected,) = asyncio.run(_filled(tmp_path / "s.duckdb", calibration))
+    with (
+        Receiver(204) as receiver,
+        running(options(tmp_path, calibration, webhook=Webhook.at(receiver.url, SECRET))) as client,
+    ):
+        until(lambda: 'metajudge_promise_broken{promise="' in client.get("/metrics").text, "no check was made")
+        broken = [
+            line for line in client.get("/metrics").text.splitlines() if line.startswith("metajudge_promise_broken{")
+        ]
+        assert broken[0].endswith(" 1.0")
+        until(lambda: receiver.requests, "no webhook was sent")
+        (answered,) = client.get("/v1/monitor").json()["promises"]
+        assert answered.pop("alarm_at") >= expected.pop("alarm_at")
+        assert answered == json.loads(json.dumps(expected))
+        text = client.get("/monitor").text
+        assert "Broken since" in text
+        assert expected["promise_id"] in text
+        later = [one.model_dump(mode="json") for one in crowd(1, seed=6, prefix="later")]
+        asked = {"judgment": later[0], "others": later[1:], "policy": "verdict"}
+        vetted_now = client.post("/v1/vet", json=asked).json()
+        assert (vetted_now["guarantee"], vetted_now["probability_marks"]) == (None, ["promise_broken"])
     (event,) = [one for *_, body in receiver.requests if "promise_id" in (one := json.loads(body))]
     assert (event["event"], event["promise_id"]) == ("promise.broken", expected["promise_id"])
 
 
 @pytest.mark.slow
 def test_a_served_decision_is_drawn_for_people_and_their_decision_is_checked(tmp_path, calibration):
-    (tmp_path / "cal.json").write_bytes(calibration.to_json())
-    options = app_module.ServiceOptions(
-        panels={"default": panel_config({"strategy": "signals"})},
-        store=tmp_path / "s.duckdb",
-        calibration=tmp_path / "cal.json",
-        review_sample=1.0,
-    )
-    with running(options) as client:
+    with running(options(tmp_path, calibration)) as client:
         assert client.get("/v1/monitor").json() == {"promises": []}
         assert "No promise yet" in client.get("/monitor").text
         given = [one.model_dump(mode="json") for one in crowd(1, seed=5, prefix="new")]

@@ -10,6 +10,10 @@ def own_rubric(name):
     return {**load_rubric("short").model_dump(mode="json"), "name": name}
 
 
+def own_policy():
+    return {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine"}
+
+
 class TestRubricsAndPolicies:
     def test_a_new_version_of_it_is_in_force_at_once_and_in_the_assessment(self, client):
         mine = own_rubric("changing")
@@ -29,23 +33,27 @@ class TestRubricsAndPolicies:
             assert second.get("/v1/rubrics/mine").status_code == 200
 
     @pytest.mark.parametrize(
-        ("name", "change", "status"),
+        ("path", "change", "status"),
         [
-            ("short", {"name": "short"}, 409),
-            ("mine", {"name": "other"}, 422),
-            ("mine", {"criteria": []}, 422),
-            ("mine", {"colour": "red"}, 422),
-            ("a.b", {"name": "a.b"}, 422),
-            ("..%2f..%2fetc", {}, 404),
+            ("rubrics/short", {"name": "short"}, 409),
+            ("rubrics/mine", {"name": "other"}, 422),
+            ("rubrics/mine", {"criteria": []}, 422),
+            ("rubrics/mine", {"colour": "red"}, 422),
+            ("rubrics/a.b", {"name": "a.b"}, 422),
+            ("rubrics/..%2f..%2fetc", {}, 404),
+            ("policies/verdict_score", {"name": "verdict_score"}, 409),
+            ("policies/mine", {"name": "other"}, 422),
+            ("policies/mine", {"bands": []}, 422),
         ],
     )
-    def test_what_is_no_rubric_of_one_s_own(self, client, name, change, status):
+    def test_what_is_no_rubric_or_policy_of_one_s_own(self, client, path, change, status):
+        body = own_rubric("mine") if path.startswith("rubrics") else own_policy()
         before = changes(client)
-        assert client.put(f"/v1/rubrics/{name}", json={**own_rubric("mine"), **change}).status_code == status
+        assert client.put(f"/v1/{path}", json={**body, **change}).status_code == status
         assert changes(client) == before
 
     def test_a_policy_of_one_s_own_and_its_next_version(self, client):
-        mine = {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine"}
+        mine = own_policy()
         first = client.put("/v1/policies/mine", json=mine).json()
         (before,) = vetted(client, policy="mine")
         mine["bands"] = [{**band, "action": "REJECT"} for band in mine["bands"]]
@@ -60,17 +68,3 @@ class TestRubricsAndPolicies:
             first["digest"],
             second.json()["digest"],
         ]
-
-    @pytest.mark.parametrize(
-        ("name", "change", "status"),
-        [
-            ("verdict_score", {"name": "verdict_score"}, 409),
-            ("mine", {"name": "other"}, 422),
-            ("mine", {"bands": []}, 422),
-        ],
-    )
-    def test_what_is_no_policy_of_one_s_own(self, client, name, change, status):
-        body = {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine", **change}
-        before = changes(client)
-        assert client.put(f"/v1/policies/{name}", json=body).status_code == status
-        assert changes(client) == before

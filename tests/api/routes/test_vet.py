@@ -2,18 +2,9 @@
 
 import pytest
 
-from metajudge.panels.config import panel_config
-from tests.doubles.judgments import judgment
+from tests.api.conftest import panel_of
+from tests.api.nouns import record
 from tests.doubles.llm_server import score_answer
-
-
-def panel(server, name="mini", **options):
-    agents = [{"name": name, "model": f"openai:gpt-4o-mini@{server.url}"}]
-    return panel_config({"agents": agents, **options})
-
-
-def record(**changes):
-    return judgment(**changes).model_dump(mode="json")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +32,7 @@ def test_bad_requests_are_problem_details_that_name_the_field(serve, body, detai
 
 def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, models, tmp_path):
     server = models(answer=score_answer(5))
-    client = serve(panels={"default": panel(server)}, store=tmp_path / "s.duckdb")
+    client = serve(panels={"default": panel_of(server, "a")}, store=tmp_path / "s.duckdb")
     plain = client.post("/v1/vet", json=record()).json()
     decided = client.post("/v1/vet", json={"judgment": record(), "policy": "verdict_score"}).json()
     assert (server.count, "decision" in plain) == (1, False)
