@@ -315,10 +315,16 @@ class LimitedModel(ModelWrapper):
     The endpoint's slot is taken first, then all else at once: who waits for one endpoint's minute keeps no other
     endpoint from being asked. Waiting is first come, first served. While an endpoint keeps answering that it is asked
     too much, it is asked less at once, by each process as it learns it.
+
+    Args:
+        check: called when the turn has come; raises where a request must not be sent any more.
     """
 
-    def __init__(self, inner: Model, limits: Limits, estimate: UsageEstimate) -> None:
+    def __init__(
+        self, inner: Model, limits: Limits, estimate: UsageEstimate, check: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(inner)
+        self._check = check
         self._places, self._here = limits.places, limits.at(inner.endpoint)
         self._estimate = estimate
 
@@ -331,6 +337,7 @@ class LimitedModel(ModelWrapper):
         expected = tokens_of(self._estimate.of(request)) if counted else 0
         try:
             async with self._places.turn(replace(ask, tokens=expected)) as turn:
+                self._check()
                 reply = await self.inner.complete(request)
                 if counted and reply.usage is not None:
                     self._estimate.learn(request, reply.usage)

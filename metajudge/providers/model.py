@@ -184,6 +184,7 @@ def unsent(error: ProviderError, message: str) -> ProviderError:
     """The error of a call that is not sent, because another one failed in a way that it would too."""
     same = copy.copy(error)
     same.args, same.sent, same.attempts = (message,), False, 0
+    same.tells, same.retryable = "nothing", False
     return same
 
 

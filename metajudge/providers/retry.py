@@ -60,7 +60,7 @@ class Standing:
         """
         until: float | None = None
         while True:
-            self._check_hold()
+            self.check()
             alone = len(self._failed) >= FEW
             if not self._in_flight or (self._answered and not alone):
                 break
@@ -101,7 +101,8 @@ class Standing:
         self._held_by = error
         self._held_until = self._clock() + max(self._hold_s, error.retry_after or 0.0)
 
-    def _check_hold(self) -> None:
+    def check(self) -> None:
+        """Raises the error of a call that is not sent, while it is known that it would fail."""
         left = self._held_until - self._clock()
         if self._held_by is None or left <= 0:
             return

@@ -236,7 +236,7 @@ def build_model(spec: AgentSpec, *, resources: Resources, price: Price | None = 
     estimate = UsageEstimate(PROTOCOLS[spec.endpoint.protocol].limit)
     metered = partial(resources.metered, prepare=resources.connect)
     model: Model = TracedModel(metered(resources.provider(spec), prices, trusts_stated=price is None))
-    model = LimitedModel(model, resources.shared_limits, estimate)
+    model = LimitedModel(model, resources.shared_limits, estimate, resources.standing(spec).check)
     if resources.batches is not None:  # rate limits do not apply to batches
         from metajudge.providers.batch_model import BatchedModel, BatchProvider
 
