@@ -25,6 +25,7 @@ class Card:
 
     Attributes:
         name: as on the command line, and of the folder looked for in a parent folder.
+        title: what the readers' names of its formats begin with, too.
         categories: in the order of the published tables; others follow in alphabetical order.
         upstream: the folder of the upstream repository that contains the judgments; empty where its layout is not read.
         layout: what makes a folder that is read out of the repository's files, where its layout is not.
@@ -110,7 +111,7 @@ def open_recorded(card: Card, folder: Path) -> JudgmentSource:
     """
     source = open_judgments([folder])
     for name in (name for found in source.formats.values() for name in found.split(" and ")):
-        other = next((command for prefix, command in _COMMANDS.items() if name.startswith(prefix)), None)
+        other = next((one for one, found in BENCHMARKS.items() if name.startswith(found.card.title)), None)
         if other is not None and name not in card.formats:
             raise InputError(f"{folder} contains {name} data, not {card.title}: use `metajudge bench {other}`")
     return source
@@ -121,16 +122,6 @@ def _has_records(folder: Path) -> bool:
     return any(
         one.is_file() and one.name.endswith((".jsonl", ".jsonl.gz")) and not one.name.startswith(".") for one in there
     )
-
-
-_COMMANDS = {
-    "JudgeBench": "judgebench",
-    "LLMBar": "llmbar",
-    "MT-Bench": "mtbench",
-    "ReaLMistake": "realmistake",
-    "RewardBench 2": "rewardbench2",
-}
-"""What a format's name begins with -> the command that measures it."""
 
 
 NAME = "file"

@@ -272,13 +272,18 @@ class GridRow(Finite):
     cost: RowCost | Absent
 
 
-class GridTableFindings(Finite):
-    """One table of a grid."""
+class GridTable(Finite):
+    """One table of the report. ``chart``: its figures are also drawn, as the paper's figure 5."""
 
     name: str
     caption: str
     chart: bool = False
     notes: tuple[str, ...] = ()
+
+
+class GridTableFindings(GridTable):
+    """One table of a grid."""
+
     rows: tuple[GridRow, ...]
 
 

@@ -16,6 +16,7 @@ from metajudge.providers.families import kinships
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.types.frozen import Frozen
 
+from .findings import GridTable
 from .observations import Population, named
 
 BUILT_IN = ("published", "ours")
@@ -31,15 +32,6 @@ class Published(Frozen):
 
     cells: dict[str, Annotated[float, Field(ge=0, le=100)]]
     overall: OverallRule
-
-
-class GridTable(Frozen):
-    """One table of the report. ``chart``: its figures are also drawn, as the paper's figure 5."""
-
-    name: str
-    caption: str
-    chart: bool = False
-    notes: tuple[str, ...] = ()
 
 
 class GridJudge(Frozen):

@@ -9,8 +9,18 @@ from metajudge.providers.spec import PROVIDERS, parse_agent_spec
 from metajudge.report.document import Absent
 from metajudge.runs.loop import RunEnd
 
-from .findings import GridFindings, GridRow, GridTableFindings, JudgeFindings, PrecisionRow, Proportion, RowCost, Share
-from .grid import Configuration, Grid, GridJudge, GridTable, Plan
+from .findings import (
+    GridFindings,
+    GridRow,
+    GridTable,
+    GridTableFindings,
+    JudgeFindings,
+    PrecisionRow,
+    Proportion,
+    RowCost,
+    Share,
+)
+from .grid import Configuration, Grid, GridJudge, Plan
 from .grid_run import Ledger, RowResult
 from .observations import Observations
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metajudge.errors import InputError
 from metajudge.stats.panels import Unity, majority, unity
@@ -20,7 +20,10 @@ PANEL_SIZE = 3
 WEIGHTS = {"supreme": 2, "candidate": 1}
 """Votes in the study's final verdict."""
 
-NOBODY = ("", "none", "tie")
+Winner: TypeAlias = Annotated[
+    str | None, BeforeValidator(lambda value: None if value in ("", "none", "tie") else value)
+]
+"""The source writes "none" or nothing, the data sets "tie", where neither model won."""
 
 EXPERIMENTS = ("mtbench", "arena", "e2e")
 
@@ -75,8 +78,8 @@ class LoggedEvaluation(_Frozen):
     model_a: str
     model_b: str
     question_id: int | str | None = None
-    human_winner: str | None = None
-    ai_winner: str | None = None
+    human_winner: Winner = None
+    ai_winner: Winner = None
     category: str | None = None
     attempt: int | None = None
     timestamp_utc: str | None = None
@@ -87,12 +90,6 @@ class LoggedEvaluation(_Frozen):
     judges: tuple[Vote, ...]
     e2e: EndToEnd | None = None
     source: LogSource = LogSource()
-
-    @field_validator("human_winner", "ai_winner", mode="before")
-    @classmethod
-    def _no_winner(cls, value: Any) -> Any:
-        """The source writes "none" or nothing, the data sets "tie", where neither model won."""
-        return None if value in NOBODY else value
 
     @model_validator(mode="after")
     def _check(self) -> "LoggedEvaluation":

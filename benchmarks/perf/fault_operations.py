@@ -294,11 +294,12 @@ def results_of(port: int, job: str, folder: Path) -> int:
         time.sleep(0.1)
 
 
-def _job_outcomes(folder: Path) -> Outcomes:
-    return _assessed(one.get("assessment", one) for one in lines(folder / "out.jsonl"))
-
-
-JOB = ServiceJob("service job", _judgments, VET.words, _job_outcomes)
+JOB = ServiceJob(
+    "service job",
+    _judgments,
+    VET.words,
+    lambda folder: _assessed(one.get("assessment", one) for one in lines(folder / "out.jsonl")),
+)
 
 OPERATIONS = (VET, JUDGE, CLASH, BENCH, JOB)
 """What asks models; :data:`EXPORT` does not."""

@@ -103,13 +103,13 @@ def targets() -> dict[str, Target]:
         "pairwise": Target(
             lambda rng: {"reasoning": "so", "verdict": rng.choice(MARKS)},
             parse_pairwise_reply,
-            lambda found: found.mark,
+            lambda found: found.verdict,
             lambda answer: answer["verdict"],
         ),
         "grading": Target(
             lambda rng: {"reasoning": "so", "grade": rng.randint(1, 10)},
             parse_grading_reply,
-            lambda found: found.grade,
+            lambda found: found.verdict,
             lambda answer: answer["grade"],
         ),
         "ranking": Target(

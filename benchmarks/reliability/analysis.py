@@ -238,12 +238,10 @@ def self_figures(records: Sequence[ClashRecord]) -> Figures:
         for vote in record.votes:
             if vote.own is not None and vote.own_first is not None and record.status == "ok":
                 chose[vote.own].append((vote.own_first, record.winner == vote.own))
-    table = FigureTable(__package__)
-    if chose:
-        every = [one for pairs in chose.values() for one in pairs]
-        table.add("self.{of}", beside(("first", "panel"), every), of="first", who="every candidate")
-    for model, pairs in sorted(chose.items()):
-        table.add("self.{of}", beside(("first", "panel"), pairs), of=f"by_model.{model}", who=model)
+    table, every = FigureTable(__package__), [one for pairs in chose.values() for one in pairs]
+    each = [(f"by_model.{model}", model, pairs) for model, pairs in sorted(chose.items())]
+    for of, who, pairs in [("first", "every candidate", every), *each] if every else ():
+        table.add("self.{of}", beside(("first", "panel"), pairs), of=of, who=who)
     return table.found
 
 

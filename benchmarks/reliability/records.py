@@ -12,6 +12,7 @@ from metajudge.errors import InputError
 from metajudge.readers.lines import Line, Source, read_lines
 from metajudge.stats.stability import Correctness
 from metajudge.types import Grade, digest
+from metajudge.types.spent import sum_if_known
 
 from ..figure import checked_lines
 
@@ -143,10 +144,7 @@ def counted_attempts(records: Iterable[ClashRecord]) -> list[tuple[ClashRecord, 
     counted = []
     for mine in attempts.values():
         mine.sort(key=lambda record: record.attempt)
-        chosen = attempt_that_counts(mine)
-        spent = [record.spent_usd for record in mine]
-        known = [cost for cost in spent if cost is not None]
-        counted.append((chosen, sum(known) if len(known) == len(spent) else None))
+        counted.append((attempt_that_counts(mine), sum_if_known(record.spent_usd for record in mine)))
     return counted
 
 

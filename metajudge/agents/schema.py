@@ -22,12 +22,12 @@ EXPLAINED = ReplyForm()
 
 def output_schema(rubric: Rubric, form: ReplyForm = EXPLAINED) -> OutputSchema:
     """Builds the answer's schema; property order is the order in which constrained decoding writes."""
-    answer = object_schema(_entry(_vote() if rubric.kind == "binary" else _score(rubric), rubric, form))
+    answer = object_schema(_entry(_vote() if rubric.kind == "binary" else score_schema(rubric), rubric, form))
     properties: dict[str, Any] = {ANALYSIS: {"type": "string"}} if form.analysis else {}
     optional = {criterion.name for criterion in rubric.criteria if criterion.optional}
     for name in rubric.scored_names:
         if name in optional:
-            nullable = {"anyOf": [_score(rubric), {"type": "null"}]}
+            nullable = {"anyOf": [score_schema(rubric), {"type": "null"}]}
             properties[name] = object_schema(_entry(nullable, rubric, form))
         else:
             properties[name] = answer
@@ -46,7 +46,8 @@ def _entry(value: dict[str, Any], rubric: Rubric, form: ReplyForm) -> dict[str, 
             return named
 
 
-def _score(rubric: Rubric) -> dict[str, Any]:
+def score_schema(rubric: Rubric) -> dict[str, Any]:
+    """One of the points of a rubric's scale."""
     points = list(rubric.scale.points)
     integral = all(isinstance(point, int) for point in points)
     return {"type": "integer" if integral else "number", "enum": points}

@@ -8,7 +8,7 @@ from typing import Any
 from metajudge.agents import ReplyProblemsError
 from metajudge.agents.exchange import ask
 from metajudge.agents.parse import load_object, name_problems, shortened
-from metajudge.agents.schema import object_schema
+from metajudge.agents.schema import object_schema, score_schema
 from metajudge.cases.case import Case, CaseStage
 from metajudge.cases.quotes import is_quoted
 from metajudge.cases.result import CriterionResult, JudgeReply, Quote, weighted_score
@@ -27,12 +27,8 @@ MAX_ENTRIES = 50
 
 def fields_of(rubric: Rubric) -> tuple[str, ...]:
     """The properties of each criterion's answer, in the order of asking: reasons before the score."""
-    return (
-        "comment",
-        *(name for name in ("evidence", "weaknesses") if name in rubric.asks),
-        "score",
-        *(name for name in ("confidence",) if name in rubric.asks),
-    )
+    names = ("comment", "evidence", "weaknesses", "score", "confidence")
+    return tuple(name for name in names if name in ("comment", "score", *rubric.asks))
 
 
 def case_schema(rubric: Rubric) -> OutputSchema:
@@ -86,9 +82,11 @@ def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str
     found = name_problems(entry, fields, name)
     if "comment" in entry and not isinstance(entry["comment"], str):
         found.append(f"{name}.comment must be a string")
-    for listed in ("evidence", "weaknesses"):
-        if listed in entry and listed in fields:
-            found += _list_problems(f"{name}.{listed}", entry[listed])
+    for listed in (one for one in ("evidence", "weaknesses") if one in fields and one in entry):
+        if not isinstance(entry[listed], list) or not all(isinstance(one, str) for one in entry[listed]):
+            found.append(f"{name}.{listed} must be a list of strings")
+        elif len(entry[listed]) > MAX_ENTRIES:
+            found.append(f"{name}.{listed} has {len(entry[listed])} entries; at most {MAX_ENTRIES}")
     if "score" in entry:
         points = ", ".join(f"{point:g}" for point in rubric.scale.points)
         fits, words = rubric.scale.contains, f"one of the numbers {points}"
@@ -102,12 +100,6 @@ def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str
     return found
 
 
-def _list_problems(where: str, value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        return [f"{where} must be a list of strings"]
-    return [f"{where} has {len(value)} entries; at most {MAX_ENTRIES}"] if len(value) > MAX_ENTRIES else []
-
-
 def _number_problems(where: str, value: Any, optional: bool, fits: Callable[[float], bool], words: str) -> list[str]:
     if value is None and optional:
         return []
@@ -117,20 +109,11 @@ def _number_problems(where: str, value: Any, optional: bool, fits: Callable[[flo
 
 
 def _entry(rubric: Rubric, optional: bool) -> dict[str, Any]:
-    points = list(rubric.scale.points)
-    score: dict[str, Any] = {
-        "type": "integer" if all(isinstance(point, int) for point in points) else "number",
-        "enum": points,
-    }
-    confidence: dict[str, Any] = {"type": "number"}
     texts = {"type": "array", "items": {"type": "string"}}
-    kinds: dict[str, dict[str, Any]] = {
-        "comment": {"type": "string"},
-        "evidence": texts,
-        "weaknesses": texts,
-        "score": {"anyOf": [score, {"type": "null"}]} if optional else score,
-        "confidence": {"anyOf": [confidence, {"type": "null"}]} if optional else confidence,
-    }
+    numbers: dict[str, dict[str, Any]] = {"score": score_schema(rubric), "confidence": {"type": "number"}}
+    if optional:
+        numbers = {name: {"anyOf": [one, {"type": "null"}]} for name, one in numbers.items()}
+    kinds = {"comment": {"type": "string"}, "evidence": texts, "weaknesses": texts, **numbers}
     return {name: kinds[name] for name in fields_of(rubric)}
 
 

@@ -1,6 +1,6 @@
 """Judging cases: gate, stages, judges, and the policy's decision."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ from metajudge.cases.result import (
 )
 from metajudge.concurrency import all_of
 from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range, StagePlan, decide_adjusted
-from metajudge.decision.bands import Change, changes
+from metajudge.decision.bands import changes
 from metajudge.errors import InputError
 from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.installation import __version__
@@ -134,18 +134,13 @@ def _action(policy: Policy, quotes: float | None, value: float, confidence: floa
     return next(band.action for band in bands if band.contains(value, confidence, quotes))
 
 
-def _overall(policy: Policy, decision: Decision) -> list[str]:
+def _overall(policy: Policy, decision: Decision) -> Iterator[str]:
     inputs = decision.inputs
     assert inputs.value is not None, "nothing is absent"
-    return [
-        _change(one, {"value": inputs.value, "confidence": inputs.confidence, "quotes": inputs.quotes}[one.axis])
-        for one in changes(policy.bands, policy.scale, inputs.value, inputs.confidence, inputs.quotes)
-    ]
-
-
-def _change(one: Change, at: float | None) -> str:
-    where = f"below {one.bound:g}" if one.below else f"at {one.bound:g} or above"
-    return f"{_NAMES[one.axis]} {at:.4g}: {where} the action would be {one.action}, which is {one.distance:.3g} away."
+    for one in changes(policy.bands, policy.scale, inputs.value, inputs.confidence, inputs.quotes):
+        here = f"{_NAMES[one.axis]} {getattr(inputs, one.axis):.4g}"
+        where = f"below {one.bound:g}" if one.below else f"at {one.bound:g} or above"
+        yield f"{here}: {where} the action would be {one.action}, which is {one.distance:.3g} away."
 
 
 def _gate_tip(policy: Policy, gate: GateResult | None) -> tuple[str, ...]:

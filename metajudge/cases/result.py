@@ -267,13 +267,13 @@ def _scored(
     name: str, criteria: dict[str, CriterionResult], weights: Mapping[str, float], replies: Sequence[JudgeReply] = ()
 ) -> StageResult:
     scores = {criterion: result.score for criterion, result in criteria.items()}
-    confidence = _confidence(criteria)
+    sure = [result.confidence for result in criteria.values() if result.confidence is not None]
     return StageResult(
         name=name,
         criteria=criteria,
         weighted_score=weighted_score(scores, weights),
-        confidence_overall=None if isinstance(confidence, Absent) else confidence,
-        absent={"confidence_overall": confidence.reason} if isinstance(confidence, Absent) else {},
+        confidence_overall=_mean(sure) if sure else None,
+        absent={} if sure else {"confidence_overall": "the rubric does not ask for confidence"},
         weights=shares(scores, weights),
         judges=tuple(replies),
     )
@@ -339,13 +339,6 @@ def by_rule(rule: str) -> Callable[[Sequence[float]], float]:
 
 def _mean(values: Sequence[float]) -> float:
     return round(math.fsum(values) / len(values), DECIMALS)
-
-
-def _confidence(criteria: Mapping[str, CriterionResult]) -> float | Absent:
-    given = [result.confidence for result in criteria.values() if result.confidence is not None]
-    if not given:
-        return Absent("the rubric does not ask for confidence")
-    return _mean(given)
 
 
 def _combined(name: str, answered: Sequence[JudgeReply], rule: str) -> CriterionResult:

@@ -26,7 +26,8 @@ from metajudge.files.yaml_documents import looks_like_path
 from metajudge.outcomes.sending import send_unstored
 from metajudge.panels.config import PanelConfig
 from metajudge.readers.lines import EXCERPT, Line, Reject, Source, open_bytes, read_lines
-from metajudge.readers.reasons import as_record, reason_of
+from metajudge.readers.reader import why
+from metajudge.readers.reasons import as_record
 from metajudge.rubric import Rubric
 from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
@@ -64,7 +65,10 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
             if case is None:
                 continue
             if case.id in seen:
-                _require_same(case, seen[case.id], where)
+                content, first = seen[case.id]
+                if content != case.digest:
+                    two = f"has one content at {first} and another at {where}"
+                    raise InputError(f"case {case.id!r} {two}: give each its own id")
                 found.duplicates += 1
                 continue
             if limit is not None and len(found.cases) >= limit:
@@ -84,14 +88,10 @@ def _case(data: dict[str, Any] | Reject, where: str, number: int, panel: CasePan
     try:
         case = Case.model_validate(data)
         panel.check(case)
-    except ValidationError as error:
-        reason = reason_of(error)
-    except InputError as error:
-        reason = str(error)
-    else:
-        return case
-    found.rejects.append(Reject(where, number, reason, orjson.dumps(data).decode()[:EXCERPT]))
-    return None
+    except (ValidationError, InputError) as error:
+        found.rejects.append(Reject(where, number, why(error), orjson.dumps(data).decode()[:EXCERPT]))
+        return None
+    return case
 
 
 def _records(path: str) -> Iterator[tuple[int, dict[str, Any] | Reject]]:
@@ -121,12 +121,6 @@ def _document(source: Source) -> list[Any] | None:
             raise InputError(f"{source.name}: not one JSON document: {error}") from None
         return None
     return data if isinstance(data, list) else [data]
-
-
-def _require_same(case: Case, earlier: tuple[str, str], where: str) -> None:
-    digest, first = earlier
-    if digest != case.digest:
-        raise InputError(f"case {case.id!r} has one content at {first} and another at {where}: give each its own id")
 
 
 CaseLike = Case | Mapping[str, Any]

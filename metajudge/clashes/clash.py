@@ -5,11 +5,10 @@ the question alone), then all judges and observers rank at once. Whatever fails 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
 
-from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Score, Status
+from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Status
 from metajudge.clashes.tally import Tally, Voter, check_panel, tally
 from metajudge.concurrency import all_of, off_the_loop
 from metajudge.installation import __version__
@@ -26,7 +25,7 @@ from metajudge.judging.criteria import (
 )
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
-from metajudge.judging.judges import JudgeRanking, rank_responses, ranking_request, templates_digest
+from metajudge.judging.judges import JudgeRanking, RankingForm, rank_responses, ranking_request, templates_digest
 from metajudge.prompts.judges import render_ranking, render_ranking_system
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
@@ -295,20 +294,20 @@ class _Attempt:
             seed=clash.seed,
             evaluation=self.place.evaluation(self.item),
             criteria=self.criteria.criteria,
-            compact=clash.compact,
-            **self._form(seat),
+            form=self._form(seat),
         )
         self.spent += result.spent
         own = judge.own if judge.own in self.shown else None
         return _vote_of(result, str(judge.model.endpoint), seat.role, seat.weight, own)
 
-    def _form(self, seat: "_Seat") -> dict[str, Any]:
-        """How a judge is asked, besides what about."""
+    def _form(self, seat: "_Seat") -> RankingForm:
         clash = self.clash
-        reference = self.item.reference if clash.with_reference else None
-        asked = {"ties": clash.ties, "reference": reference, "prompt_version": clash.prompt_version}
-        asked["analysis_words"] = clash.analysis_words
-        return {**asked, "parameters": seat.judge.parameters, "draw": seat.draw}
+        return RankingForm(
+            reference=self.item.reference if clash.with_reference else None,
+            parameters=seat.judge.parameters,
+            draw=seat.draw,
+            **{name: getattr(clash, name) for name in ("ties", "prompt_version", "analysis_words", "compact")},
+        )
 
     def _kept(self, seat: "_Seat") -> JudgeVote | None:
         """The vote of an earlier attempt on the same answers as shown, where the judge could be asked."""
@@ -324,17 +323,11 @@ class _Attempt:
         assert earlier is not None
         if _hidden_alike(earlier, clash):
             return True
-        criteria = self.criteria or earlier.criteria
-        evaluation = self.place.evaluation(self.item)
+        named, form = self.criteria or earlier.criteria, self._form(seat)
+        labels = blind(self.shown, seed=clash.seed, evaluation=self.place.evaluation(self.item), judge=seat.name)
+        criteria = () if named is None else named.criteria
         requests = [
-            ranking_request(
-                self.item.question,
-                self.shown,
-                blind(self.shown, seed=clash.seed, evaluation=evaluation, judge=seat.name),
-                () if criteria is None else criteria.criteria,
-                compact=compact,
-                **self._form(seat),
-            )
+            ranking_request(self.item.question, self.shown, labels, criteria, replace(form, compact=compact))
             for compact in (True, False)  # the form of the reply changes nothing of what is asked
         ]
         return vote.request_digest in {request_key(seat.judge.model, one) for one in requests}
@@ -435,10 +428,6 @@ async def _blinded(item: Item, clash: Clash, answers: Sequence[CandidateAnswer])
 
 
 def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | None, own: str | None) -> JudgeVote:
-    scores = {
-        name: {key: Score(score=one.score, reason=one.reason, notes=one.notes) for key, one in row.items()}
-        for name, row in sorted(result.scores.items())
-    }
     names = ("judge", "model", "reported_model", "ranking", "instruction", "failure", "replied", "replies")
     return JudgeVote(
         **{name: getattr(result, name) for name in (*names, "cost_usd", "request_digest")},
@@ -447,7 +436,7 @@ def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | No
         weight=weight,
         label_map=result.blinding.label_map,
         order=result.blinding.order,
-        scores=scores,
+        scores={name: dict(row) for name, row in sorted(result.scores.items())},
         comparison=result.text,
         latency_s=round(result.spent.latency_s, 6),
         own=own,

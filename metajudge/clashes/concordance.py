@@ -266,12 +266,10 @@ def self_preference(records: Sequence[ClashRecord]) -> list[SelfPreference]:
             if vote.own is not None and first is not None:
                 rows = found.setdefault((vote.judge, vote.own), [])
                 rows.append((record.item_id, first, record.winner == vote.own))
-    return [_preference(judge, own, rows) for (judge, own), rows in sorted(found.items())]
-
-
-def _preference(judge: str, own: str, rows: Sequence[tuple[str, bool, bool]]) -> SelfPreference:
-    share = _by_prompt([(item, first) for item, first, _ in rows])
-    return SelfPreference(judge, own, share, panel=sum(won for _, _, won in rows))
+    return [
+        SelfPreference(*who, _by_prompt([(item, first) for item, first, _ in rows]), sum(won for *_, won in rows))
+        for who, rows in sorted(found.items())
+    ]
 
 
 LEVEL = 0.01
@@ -331,23 +329,14 @@ def compared_with_chance(seen: dict[str, list[tuple[int, bool]]]) -> list[FirstS
     Args:
         seen: judge -> for each evaluation how many answers were shown, and whether its choice stood first.
     """
-    level = LEVEL / max(1, sum(len(rows) >= FEWEST for rows in seen.values()))
-    return [_one(judge, seen[judge], level) for judge in sorted(seen)]
-
-
-def _one(judge: str, rows: Sequence[tuple[int, bool]], level: float) -> FirstShown:
-    first = sum(was_first for _, was_first in rows)
-    sizes = [size for size, _ in rows]
-    p_value = _upper_tail(first, sizes) if len(rows) >= FEWEST else None
-    return FirstShown(
-        judge=judge,
-        n=len(rows),
-        first=first,
-        expected=sum(1 / size for size in sizes),
-        p_value=p_value,
-        level=level,
-        reported=p_value is not None and p_value < level,
-    )
+    level, found = LEVEL / max(1, sum(len(rows) >= FEWEST for rows in seen.values())), []
+    for judge, rows in sorted(seen.items()):
+        first, sizes = sum(was_first for _, was_first in rows), [size for size, _ in rows]
+        p_value = _upper_tail(first, sizes) if len(rows) >= FEWEST else None
+        reported, expected = p_value is not None and p_value < level, sum(1 / size for size in sizes)
+        counts = {"n": len(rows), "first": first, "expected": expected}
+        found.append(FirstShown(judge=judge, **counts, p_value=p_value, level=level, reported=reported))
+    return found
 
 
 def _upper_tail(first: int, sizes: Sequence[int]) -> float:

@@ -133,7 +133,7 @@ def draws_of(observed: Observed, *, resamples: int = RESAMPLES, seed: int = SEED
     sums = np.concatenate([weights @ table for weights in drawn_weights(rows, resamples, rng)])
     tail = min(0.025, 1 - level_of(len(observed.names)))  # where a domination is read off
     width = math.sqrt(k / (k - 1)) * float(-stdtrit(k - 1, tail)) / normal_quantile(1 - 2 * tail)
-    means, own = _means(sums, len(observed.names)), _means(table.sum(axis=0)[None, :], len(observed.names))
+    means, own = _means(sums), _means(table.sum(axis=0)[None, :])
     quality, cost, latency = (at + width * (found - at) for found, at in zip(means, own, strict=True))
     return Draws(observed.names, k, quality, cost, latency)
 
@@ -170,9 +170,8 @@ def lead_of(names: Sequence[str], shares: Mapping[str, Mapping[str, float]]) -> 
     return Lead(first, second, found, needed, min(1.0, factor * spread / math.sqrt(n)))
 
 
-def _means(sums: Floats, candidates: int) -> tuple[Floats, Floats, Floats]:
+def _means(sums: Floats) -> tuple[Floats, Floats, Floats]:
     parts = np.split(sums, 6, axis=1)
-    assert parts[0].shape[1] == candidates
     with np.errstate(invalid="ignore", divide="ignore"):
         return parts[0] / parts[1], parts[2] / parts[3], parts[4] / parts[5]
 
@@ -274,14 +273,9 @@ def _by_prompts(one: ParetoStanding, draws: Draws, comparable: Sequence[str]) ->
 
 
 def _dominates(one: CandidateFigures, other: CandidateFigures) -> bool:
-    mine, theirs = _losses(one), _losses(other)
+    """Of two candidates of which all three figures are known; quality is turned round, so that lower is better."""
+    mine, theirs = ((-(it.quality or 0.0), it.cost_usd or 0.0, it.latency_s or 0.0) for it in (one, other))
     return mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True))
-
-
-def _losses(one: CandidateFigures) -> list[float]:
-    """Quality turned round, cost and latency: lower is better. Only for candidates of which all three are known."""
-    quality = None if one.quality is None else -one.quality
-    return [value for value in (quality, one.cost_usd, one.latency_s) if value is not None]
 
 
 WITHIN = 2.0

@@ -12,6 +12,7 @@ from metajudge.clashes.tally import Tally, Voter, tally, why_no_unanimity
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.blinding import BlindingReport
 from metajudge.judging.criteria import CriteriaSet
+from metajudge.judging.ranking_replies import Score
 from metajudge.types import Failure, Item, Judgment, Ranking, Verdict, digest
 from metajudge.types.decision import Action
 from metajudge.types.frozen import Finite
@@ -31,14 +32,6 @@ RETRY_RULE = (
 
 Status = Literal["ok", "tie", "no_verdict", "error"]
 Role = Literal["panel", "voter", "observer"]
-
-
-class Score(Finite):
-    """One score from 1 to 5, with the judge's reason where it gave one."""
-
-    score: int
-    reason: str = ""
-    notes: tuple[str, ...] = ()
 
 
 class _Vote(Finite):

@@ -155,12 +155,8 @@ async def open_reviews(
     keys = {record.id: record.key for record in records}
     new = [review for name, review in made.items() if adding is None or keys[name] in adding]
     await store.reviews.open(new)
-    ids = {review.review_id for review in new}
-    found = {}
-    for name, review in made.items():
-        if review.review_id in ids or await store.reviews.get(review.review_id, now=now) is not None:
-            found[name] = review.review_id
-    return found
+    ids = {name: review.review_id for name, review in made.items()}
+    return {name: one for name, one in ids.items() if await store.reviews.get(one, now=now) is not None}
 
 
 def _drawn(key: str, share: float) -> bool:

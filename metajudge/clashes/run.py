@@ -25,7 +25,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.judging.answers import answer_request
 from metajudge.judging.blinding import BlindingTotals, blind, blinding_totals
 from metajudge.judging.criteria import GENERIC, criteria_request
-from metajudge.judging.judges import ranking_request, templates_digest
+from metajudge.judging.judges import RankingForm, ranking_request, templates_digest
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.metering import Meter
 from metajudge.runs.estimate import (
@@ -81,19 +81,15 @@ def estimate_clash(settings: ClashSettings, panel: PanelConfig, items: Sequence[
             tokens = settings.criteria_max_tokens or REASONING_TOKENS
             estimate.add("criteria model", prices, size_of(criteria_request(item.question)), tokens)
         written = REASONING_TOKENS + EXPLANATION_TOKENS * len(criteria) * len(answers)
-        reference = item.reference if settings.with_reference else None
+        form = RankingForm(
+            ties=settings.ties,
+            reference=item.reference if settings.with_reference else None,
+            prompt_version=panel.prompt_set,
+            analysis_words=panel.analysis_words,
+        )
         for name in voters:
             labels = blind(answers, seed=settings.seed, evaluation=item.id, judge=name)
-            request = ranking_request(
-                item.question,
-                answers,
-                labels,
-                criteria,
-                ties=settings.ties,
-                reference=reference,
-                prompt_version=panel.prompt_set,
-                analysis_words=panel.analysis_words,
-            )
+            request = ranking_request(item.question, answers, labels, criteria, form)
             estimate.add(name, prices, size_of(request), written)
 
     for item in items:

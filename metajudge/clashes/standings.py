@@ -232,11 +232,9 @@ def _result(record: ClashRecord, name: str) -> str:
 
 
 def _average(values: Sequence[float | None], unknown: str, none: str) -> Average:
-    known = [value for value in values if value is not None]
     if not values:
         return Average(None, 0, why=none)
-    if len(known) < len(values):
-        return Average(
-            None, len(known), len(values) - len(known), why=f"{unknown} ({len(values) - len(known)} of {len(values)})"
-        )
+    known = [value for value in values if value is not None]
+    if lost := len(values) - len(known):
+        return Average(None, len(known), lost, f"{unknown} ({lost} of {len(values)})")
     return Average(fmean(known), len(known))

@@ -21,31 +21,9 @@ from metajudge.types.frozen import Frozen
 HIDDEN_NAME = "[name hidden]"
 """Replaces a candidate's name in a response."""
 
-DISTINCTIVE = frozenset(
-    [
-        "openai",
-        "anthropic",
-        "mistral",
-        "mistralai",
-        "deepseek",
-        "xai",
-        "gpt",
-        "chatgpt",
-        "claude",
-        "gemini",
-        "gemma",
-        "llama",
-        "mixtral",
-        "qwen",
-        "grok",
-        "vicuna",
-        "minimax",
-        "chatglm",
-        "kimi",
-        "codestral",
-        "palmyra",
-        "dolly",
-    ]
+_DISTINCTIVE = re.compile(
+    "openai|anthropic|mistral|mistralai|deepseek|xai|gpt|chatgpt|claude|gemini|gemma|llama|mixtral|qwen|grok|vicuna"
+    "|minimax|chatglm|kimi|codestral|palmyra|dolly"
 )
 """Parts of models' ids that are names by themselves. Others ("command", "nova", "phi", "alpaca") are words, too."""
 
@@ -131,10 +109,8 @@ def identifying_names(model: str, provider: str | None = None) -> tuple[str, ...
         ('anthropic', 'anthropic/claude-sonnet-4-5', 'claude', 'claude-sonnet-4-5')
     """
     parts = {part.rstrip("0123456789.") for part in re.split(r"[\s_:/-]+", model.lower())}
-    names = {model, model.rpartition("/")[2], *(parts & DISTINCTIVE)}
-    if provider is not None and provider.lower() in DISTINCTIVE:
-        names.add(provider.lower())
-    return tuple(sorted(name for name in names if name))
+    distinctive = filter(_DISTINCTIVE.fullmatch, {*parts, (provider or "").lower()})
+    return tuple(sorted({model, model.rpartition("/")[2], *distinctive} - {""}))
 
 
 RULE = "identity-1"
@@ -183,6 +159,10 @@ class BlindingReport(Frozen):
     left_unlisted: int = Field(default=0, ge=0)
 
 
+_WORDS = {"id": ("id", "ids"), "family": ("model family", "model families"), "maker": ("maker", "makers")}
+"""Kind of a hidden name -> what one is called, and several."""
+
+
 class BlindingTotals(Frozen):
     """Blinding over a run.
 
@@ -207,7 +187,7 @@ class BlindingTotals(Frozen):
         if self.not_hidden:
             parts.append(f"Identities were NOT hidden in {self.not_hidden} of {self.items} items: switched off.")
         if self.items > self.not_hidden:
-            kinds = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in sorted(self.kinds.items()))
+            kinds = ", ".join(f"{count} {_WORDS[kind][count != 1]}" for kind, count in sorted(self.kinds.items()))
             what = f"{self.names} names hidden in {self.texts} answers ({kinds})" if self.names else "no name to hide"
             parts.append(f"Blinding: {what}.")
         if self.left:
@@ -231,8 +211,3 @@ def blinding_totals(reports: Iterable[BlindingReport | None]) -> BlindingTotals:
         texts=sum(len({name.candidate for name in one.hidden}) for one in known),
         left=sum(len(one.left) + one.left_unlisted for one in known),
     )
-
-
-def _plural(kind: str, count: int) -> str:
-    words = {"id": ("id", "ids"), "family": ("model family", "model families"), "maker": ("maker", "makers")}
-    return words[kind][count != 1]

@@ -214,7 +214,7 @@ class _Text:
         text, context = self.folded.text, self.context
         cue = context.cue(one.start)
         certain = one.certainty == "sure" or one.versioned
-        if one.certainty != "sure" and not one.versioned and self._is_other(one):
+        if not certain and self._is_other(one):
             return False
         if cue is Cue.SELF or ME_AFTER.match(text, one.end):
             return True
@@ -230,7 +230,8 @@ class _Text:
             return text[one.end : one.end + 1] == ","
         if cue is Cue.HERE:
             return CLAUSE_AFTER.match(text, one.end) is not None and (certain or self._is_name(one)) and not subject
-        if self._introduces(one) or self._signs(one):
+        names_itself = certain or one.certainty != "word"
+        if names_itself and (self._introduces(one) or self._signs(one)):
             return not subject
         if RULES_AFTER.match(text, one.end) and one.kind == "maker" and context.has_person(one.start, one.end):
             return one.certainty == "sure" or context.has_noun(one.start, one.end)
@@ -261,8 +262,6 @@ class _Text:
 
     def _introduces(self, one: _Mention) -> bool:
         text = self.folded.text
-        if one.certainty == "word" and not one.versioned:
-            return False
         first = text[self.context.sentence(one.start, one.end)[0] : one.start]
         if HERE_AFTER.match(text, one.end) and not first.strip(" \n.!?,\"'"):
             return True
@@ -274,11 +273,7 @@ class _Text:
 
     def _signs(self, one: _Mention) -> bool:
         text = self.folded.text
-        if (
-            len(text) - one.end > 12
-            or text[one.end :].strip(" \n\t.!_)]'\"")
-            or (one.certainty == "word" and not one.versioned)
-        ):
+        if len(text) - one.end > 12 or text[one.end :].strip(" \n\t.!_)]'\""):
             return False
         before = text[max(0, one.start - 40) : one.start]
         return one.start > 0 and SIGNED_BEFORE.search(before) is not None and len(text) > one.end - one.start + 20

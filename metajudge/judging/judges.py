@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from metajudge.agents.exchange import Answer, ask
 from metajudge.agents.parse import shortened
@@ -11,10 +11,10 @@ from metajudge.concurrency import off_the_loop
 from metajudge.errors import FailureKind
 from metajudge.judging.blinding import Blinding, BlindingReport, blind, unblind
 from metajudge.judging.criteria import Criterion, shown_criteria
-from metajudge.judging.ranking_replies import CriterionGrade, RankingReply, parse_ranking_reply, ranking_schema
+from metajudge.judging.ranking_replies import RankingReply, Score, parse_ranking_reply, ranking_schema
 from metajudge.judging.replies import (
     SCHEMA,
-    PairwiseReply,
+    Reasoned,
     parse_pairwise_reply,
     read_reasoned,
     reasoned_schema,
@@ -38,15 +38,7 @@ from metajudge.providers.model import Message, Model, ModelRequest, Parameters
 from metajudge.types import Failure, Grade, Item, Pairwise, Ranking, parse_verdict
 from metajudge.types.spent import TimedSpent
 
-
-class Reasoned(Protocol):
-    """A reply that was read, with the judge's reasoning."""
-
-    @property
-    def reasoning(self) -> str: ...
-
-
-R = TypeVar("R", bound=Reasoned)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +116,8 @@ class ItemJudge:
         return blinded_item(item)
 
     async def _ask(
-        self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], R], retry: bool
-    ) -> tuple[Answer[R], dict[str, Any]]:
+        self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], Reasoned[V]], retry: bool
+    ) -> tuple[Answer[Reasoned[V]], dict[str, Any]]:
         """The judge's answer about an item, and the fields of its record.
 
         Raises:
@@ -173,7 +165,7 @@ class PairwiseJudge(ItemJudge):
         """
         answer, fields = await self._ask(item, lambda shown: self._request(shown, order), parse_pairwise_reply, retry)
         fields["failure"] = _explained(answer.failure, answer.text)
-        verdict = None if answer.value is None else _turned_back(answer.value, item, order)
+        verdict = None if answer.value is None else _turned_back(answer.value.verdict, item, order)
         return Game(order=order, verdict=verdict, **fields)
 
     def request(self, item: Item, order: Order) -> ModelRequest:
@@ -196,9 +188,9 @@ def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) ->
     return ((first, second),) if orders == "given" else ((first, second), (second, first))
 
 
-def _turned_back(reply: PairwiseReply, item: Item, order: Order) -> Pairwise:
+def _turned_back(mark: str, item: Item, order: Order) -> Pairwise:
     """A mark in terms of the labels shown, in terms of response ids."""
-    shown = parse_verdict(reply.mark)
+    shown = parse_verdict(mark)
     assert isinstance(shown, Pairwise)
     verdict = shown.relabelled(dict(zip(LABELS, order, strict=True)))
     return Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
@@ -245,7 +237,7 @@ class GradingJudge(ItemJudge):
             BudgetExceeded: the run's budget is spent.
         """
         answer, fields = await self._ask(item, lambda shown: self._request(shown, response), parse_grading_reply, retry)
-        verdict = None if answer.value is None else Grade(float(answer.value.grade))
+        verdict = None if answer.value is None else Grade(float(answer.value.verdict))
         return Grading(order=(response,), verdict=verdict, **fields)
 
     def request(self, item: Item, response: str) -> ModelRequest:
@@ -258,22 +250,13 @@ class GradingJudge(ItemJudge):
         return ModelRequest(render_grading_system(version), (Message("user", text),), GRADING_SCHEMA, self.parameters)
 
 
-@dataclass(frozen=True, slots=True)
-class GradingReply:
-    """A judge's reasoning, and its grade."""
-
-    reasoning: str
-    grade: int
-
-
-def parse_grading_reply(text: str) -> GradingReply:
+def parse_grading_reply(text: str) -> Reasoned[float]:
     """Reads ``{"reasoning": string, "grade": 1 to 10}`` and nothing else; ``"7"`` and 7.5 are no grades.
 
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    reasoning, grade = read_reasoned(text, "grade", _fault)
-    return GradingReply(reasoning, int(grade))
+    return read_reasoned(text, "grade", _fault)
 
 
 def _fault(grade: Any) -> str | None:
@@ -294,26 +277,41 @@ class JudgeRanking(JudgeRecord):
 
     blinding: Blinding
     ranking: Ranking | None = None
-    scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingForm:
+    """How a judge is asked to rank, besides what about.
+
+    Attributes:
+        ties: whether responses may share a place. By default they may not.
+        draw: index of the sample; two draws of one request are two calls.
+        analysis_words: how long the analysis that a reply opens with may be.
+        compact: keep the schema short where there are many responses, see
+            :func:`~metajudge.judging.ranking_replies.ranking_schema`.
+    """
+
+    ties: bool = False
+    reference: str | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    draw: int = 0
+    prompt_version: int = FIRST
+    analysis_words: int = MAX_ANALYSIS_WORDS
+    compact: bool = False
 
 
 async def rank_responses(
     model: Model,
     question: str,
     responses: Mapping[str, str],
+    form: RankingForm = RankingForm(),
     *,
     judge: str,
     seed: int,
     evaluation: str,
     criteria: Sequence[Criterion] = (),
-    ties: bool = False,
-    reference: str | None = None,
-    parameters: Parameters | None = None,
     retry: bool = False,
-    draw: int = 0,
-    prompt_version: int = FIRST,
-    analysis_words: int = MAX_ANALYSIS_WORDS,
-    compact: bool = False,
 ) -> JudgeRanking:
     """Has a judge rank responses under labels drawn for it; whatever goes wrong ends in the result, typed.
 
@@ -325,30 +323,22 @@ async def rank_responses(
         judge: what the judge is called in records; the labels are drawn for it.
         seed, evaluation: what the labels are drawn from besides, see :func:`~metajudge.judging.blinding.blind`.
         criteria: what every response is scored on, 1 to 5; none for a ranking alone.
-        ties: whether responses may share a place. By default they may not.
         retry: an earlier attempt failed: an unusable stored reply is requested again.
-        draw: index of the sample; two draws of one request are two calls.
-        analysis_words: how long the analysis that a reply opens with may be.
-        compact: keep the schema short where there are many responses, see
-            :func:`~metajudge.judging.ranking_replies.ranking_schema`.
 
     Raises:
         BudgetExceeded: the run's budget is spent.
         InputError: no responses.
     """
     blinding = blind(responses, seed=seed, evaluation=evaluation, judge=judge)
-    parameters = parameters or Parameters()
-    made = partial(ranking_request, question, responses, blinding, criteria, ties=ties, reference=reference)
-    made = partial(made, parameters=parameters, draw=draw, prompt_version=prompt_version, compact=compact)
-    made = partial(made, analysis_words=analysis_words)
-    request = await off_the_loop(made, sum(map(len, (question, reference or "", *responses.values()))))
+    made = partial(ranking_request, question, responses, blinding, criteria, form)
+    request = await off_the_loop(made, sum(map(len, (question, form.reference or "", *responses.values()))))
     keys = tuple(criterion.key for criterion in criteria)
-    labels = blinding.labels
+    labels, version = blinding.labels, form.prompt_version
 
     def read(text: str) -> RankingReply:
-        return parse_ranking_reply(text, labels, keys, ties=ties, analysis=opens_with_analysis(prompt_version))
+        return parse_ranking_reply(text, labels, keys, ties=form.ties, analysis=opens_with_analysis(version))
 
-    answer = await ask(model, request, read, asked=judge, retry=retry, prompt_version=prompt_version)
+    answer = await ask(model, request, read, asked=judge, retry=retry, prompt_version=version)
     result = JudgeRanking(blinding=blinding, **reply_fields(judge, model, request, answer))
     if answer.value is None:
         return result
@@ -362,26 +352,19 @@ def ranking_request(
     responses: Mapping[str, str],
     blinding: Blinding,
     criteria: Sequence[Criterion] = (),
-    *,
-    ties: bool = False,
-    reference: str | None = None,
-    parameters: Parameters | None = None,
-    draw: int = 0,
-    prompt_version: int = FIRST,
-    analysis_words: int = MAX_ANALYSIS_WORDS,
-    compact: bool = False,
+    form: RankingForm = RankingForm(),
 ) -> ModelRequest:
     """The first request :func:`rank_responses` sends: the same bytes for the same texts and labels."""
     shown = {label: responses[name] for label, name in blinding.label_map.items()}
-    text = render_ranking(question, shown, shown_criteria(criteria), reference=reference, version=prompt_version)
-    keys = tuple(criterion.key for criterion in criteria)
-    analysis = opens_with_analysis(prompt_version)
+    ties, version, words = form.ties, form.prompt_version, form.analysis_words
+    text = render_ranking(question, shown, shown_criteria(criteria), reference=form.reference, version=version)
+    keys, analysis = tuple(criterion.key for criterion in criteria), opens_with_analysis(version)
     return ModelRequest(
-        render_ranking_system(scored=bool(criteria), ties=ties, version=prompt_version, analysis_words=analysis_words),
+        render_ranking_system(scored=bool(criteria), ties=ties, version=version, analysis_words=words),
         (Message("user", text),),
-        ranking_schema(len(shown), keys, ties=ties, compact=compact, analysis=analysis),
-        parameters or Parameters(),
-        draw,
+        ranking_schema(len(shown), keys, ties=ties, compact=form.compact, analysis=analysis),
+        form.parameters,
+        form.draw,
     )
 
 

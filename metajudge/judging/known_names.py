@@ -147,12 +147,6 @@ _MAKERS: Mapping[str, Mapping[Certainty, str]] = {
     "perplexity": {"sure": "perplexity ai", "word": "perplexity"},
 }
 
-FAMILY_MAKERS: Mapping[str, tuple[str, ...]] = {
-    family: tuple(name.strip() for names in by_certainty.values() for name in names.split(","))
-    for family, by_certainty in _MAKERS.items()
-}
-"""Family -> the makers of its models, in parts."""
-
 
 @cache
 def known_names() -> Mapping[str, KnownName]:

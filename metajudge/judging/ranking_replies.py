@@ -18,6 +18,7 @@ from metajudge.agents.schema import ANALYSIS, object_schema
 from metajudge.judging.blinding import label_of
 from metajudge.providers.model import OutputSchema
 from metajudge.types import valid_text
+from metajudge.types.frozen import Finite
 
 POINTS = (1, 2, 3, 4, 5)
 """The scale of a criterion."""
@@ -37,19 +38,12 @@ LISTED_COMPACT = 24
 Groups = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionGrade:
-    """One judge's score of one response on one criterion.
-
-    Attributes:
-        score: 1 to 5.
-        reason: at most 15 words; empty where none was given.
-        notes: ``no_reason`` where a low score has none, ``cut`` where the reason was longer.
-    """
+class Score(Finite):
+    """One score from 1 to 5, with the judge's reason where it gave one."""
 
     score: int
     reason: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # no_reason where a low score has none, cut where the reason was longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,7 @@ class RankingReply:
 
     groups: Groups
     reasons: str = ""
-    scores: Mapping[str, Mapping[str, CriterionGrade]] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=256)
@@ -90,14 +84,13 @@ def ranking_schema(
 
 
 def _ranking_property(labels: Sequence[str], ties: bool, listed: int) -> dict[str, Any]:
-    if ties:
-        if _weak_orders(len(labels)) <= listed:
-            return {"type": "string", "enum": sorted(written(groups) for groups in _all_weak_orders(tuple(labels)))}
-        group = {"type": "array", "items": {"type": "string", "enum": list(labels)}}
-        return {"type": "array", "items": group}
-    if math.factorial(len(labels)) <= listed:
-        return {"type": "string", "enum": [" > ".join(order) for order in permutations(labels)]}
-    return {"type": "array", "items": {"type": "string", "enum": list(labels)}}
+    if math.factorial(len(labels)) <= listed:  # with ties there are more
+        strict = [" > ".join(order) for order in permutations(labels)]
+        orders = sorted(map(written, _weak_orders(tuple(labels)))) if ties else strict
+        if len(orders) <= listed:
+            return {"type": "string", "enum": orders}
+    label = {"type": "string", "enum": list(labels)}
+    return {"type": "array", "items": {"type": "array", "items": label} if ties else label}
 
 
 def written(groups: Sequence[Sequence[str]]) -> str:
@@ -157,8 +150,8 @@ def _groups(value: object, labels: Sequence[str], ties: bool, problems: list[str
 
 def _scores(
     value: object, labels: Sequence[str], criteria: Sequence[str], problems: list[str]
-) -> dict[str, dict[str, CriterionGrade]]:
-    found: dict[str, dict[str, CriterionGrade]] = {}
+) -> dict[str, dict[str, Score]]:
+    found: dict[str, dict[str, Score]] = {}
     for label, row in _rows(value, labels, "scores", problems):
         found[label] = {}
         for key, entry in _rows(row, criteria, f"scores.{label}", problems):
@@ -177,7 +170,7 @@ def _rows(value: object, names: Sequence[str], where: str, problems: list[str]) 
     return [(name, value[name]) for name in names if name in value]
 
 
-def _grade(entry: object, where: str, problems: list[str]) -> CriterionGrade | None:
+def _grade(entry: object, where: str, problems: list[str]) -> Score | None:
     fields = dict(_rows(entry, ("reason", "score"), where, problems))
     score, reason = fields.get("score"), fields.get("reason")
     if isinstance(score, bool) or not isinstance(score, int | float) or score not in POINTS:
@@ -188,37 +181,20 @@ def _grade(entry: object, where: str, problems: list[str]) -> CriterionGrade | N
         if "reason" in fields:
             problems.append(f"{where}.reason must be a string")
         return None
-    return limited_grade(int(score), reason)
-
-
-def limited_grade(score: int, reason: str) -> CriterionGrade:
-    """A grade whose reason keeps to its length; a low score without a reason, and a cut reason, are marked."""
     words = valid_text(reason).split()
-    notes = []
-    if score <= REASON_NEEDED and not words:
-        notes.append("no_reason")
-    if len(words) > REASON_WORDS:
-        notes.append("cut")
-    return CriterionGrade(score, " ".join(words[:REASON_WORDS]), tuple(notes))
+    marks = {"no_reason": score <= REASON_NEEDED and not words, "cut": len(words) > REASON_WORDS}
+    notes = tuple(name for name, holds in marks.items() if holds)
+    return Score(score=int(score), reason=" ".join(words[:REASON_WORDS]), notes=notes)
 
 
-def _weak_orders(count: int) -> int:
-    """How many weak orders there are of so many labels (the ordered Bell numbers)."""
-    numbers = [1]
-    for n in range(1, count + 1):
-        numbers.append(sum(math.comb(n, k) * numbers[n - k] for k in range(1, n + 1)))
-    return numbers[count]
-
-
-def _all_weak_orders(labels: tuple[str, ...]) -> Iterator[Groups]:
+def _weak_orders(labels: tuple[str, ...]) -> Iterator[Groups]:
     if not labels:
         yield ()
         return
     for size in range(1, len(labels) + 1):
         for first in combinations(labels, size):
             rest = tuple(label for label in labels if label not in first)
-            for tail in _all_weak_orders(rest):
-                yield (first, *tail)
+            yield from ((first, *tail) for tail in _weak_orders(rest))
 
 
 def _short(value: object) -> str:

@@ -1,7 +1,6 @@
 """Judgment records that ``metajudge vet`` reads, from games and grades; several verdicts on one pair taken together."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from metajudge.installation import __version__
@@ -10,7 +9,7 @@ from metajudge.prompts.instruction import criteria_part
 from metajudge.prompts.judges import GRADING, LABELS, PAIRWISE
 from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Parameters
-from metajudge.types import AnyVerdict, Item, Judgment, Pairwise
+from metajudge.types import Absent, AnyVerdict, Item, Judgment, Pairwise
 from metajudge.types.spent import sum_if_known
 
 Rule = Literal["agree", "sum", "strength"]
@@ -39,12 +38,11 @@ def judgment_of(game: Game | Grading) -> Judgment:
     """
     if game.failure is not None and not game.replied:
         raise ValueError(f"this game gave no judgment: {game.failure.kind}: {game.failure.message}")
+    graded = isinstance(game, Grading)
     meta = {
         "model": game.model,
         "reported_model": game.reported_model,
-        "prompt_digest": prompts_digest(
-            *(PAIRWISE if isinstance(game, Game) else GRADING), version=game.prompt_version
-        ),
+        "prompt_digest": prompts_digest(*(GRADING if graded else PAIRWISE), version=game.prompt_version),
         "request_digest": game.request_digest,
         "parameters": parameters_set(game.parameters),
         "attempts": game.replies,
@@ -61,7 +59,7 @@ def judgment_of(game: Game | Grading) -> Judgment:
         no_verdict=game.no_verdict,
         rationale=game.text,
         order=game.order,
-        labels=LABELS if isinstance(game, Game) else None,
+        labels=None if graded else LABELS,
         instruction=criteria_part(game.instruction),
         meta=meta,
     )
@@ -80,8 +78,8 @@ def combined_judgment(games: Sequence[Game], rule: Rule) -> Judgment:
         id=f"{first.item.id}/{first.judge}/{rule}",
         item=first.item,
         judge=first.judge,
-        verdict=combined.verdict,
-        no_verdict=combined.why,
+        verdict=None if isinstance(combined, Absent) else combined,
+        no_verdict=combined.reason if isinstance(combined, Absent) else None,
         rationale="\n\n".join(f"[shown {' then '.join(game.order)}] {game.text}" for game in games),
         order=pair,
         labels=pair,
@@ -104,16 +102,8 @@ def parameters_set(parameters: Parameters) -> dict[str, float | str]:
     return {name: value for name in names if (value := getattr(parameters, name)) not in (None, "")}
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
-    """One verdict from several games, or the reason it is missing."""
-
-    verdict: Pairwise | None
-    why: str | None = None
-
-
-def combine(pair: tuple[str, str], games: Sequence[Pairwise | None], rule: Rule) -> Combined:
-    """Combines the games of one judge on one pair.
+def combine(pair: tuple[str, str], games: Sequence[Pairwise | None], rule: Rule) -> Pairwise | Absent:
+    """Combines the games of one judge on one pair; the reason where there is no verdict.
 
     ==============  ==================================================================================================
     rule            verdict
@@ -132,43 +122,18 @@ def combine(pair: tuple[str, str], games: Sequence[Pairwise | None], rule: Rule)
     given = [game for game in games if game is not None]
     if not given or (len(given) < len(games) and rule != "sum"):
         missing = len(games) - len(given)
-        return Combined(None, f"{missing} of {len(games)} games have no verdict, and rule {rule} needs all of them")
-    return Combined(_RULES[rule](pair, given))
-
-
-def _agree(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
-    winners = {game.winner for game in games}
-    if len(winners) > 1 or None in winners:
-        return Pairwise(*pair, 0)
-    return min(games, key=lambda game: game.strength)
-
-
-def _sum(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
-    signs = [_signed(pair, game) for game in games]
-    return _preferred(pair, sum((sign > 0) - (sign < 0) for sign in signs), strong=False)
-
-
-def _strength(pair: tuple[str, str], games: Sequence[Pairwise]) -> Pairwise:
-    total = sum(_signed(pair, game) for game in games)
-    return _preferred(pair, total, strong=abs(total) > len(games))
-
-
-def _signed(pair: tuple[str, str], game: Pairwise) -> int:
-    return game.support(*pair) or 0
-
-
-def _preferred(pair: tuple[str, str], total: int, *, strong: bool) -> Pairwise:
+        return Absent(f"{missing} of {len(games)} games have no verdict, and rule {rule} needs all of them")
+    worths = [game.support(*pair) or 0 for game in given]
+    if rule == "agree":
+        agreed = min(worths) > 0 or max(worths) < 0
+        return min(given, key=lambda game: game.strength) if agreed else Pairwise(*pair, 0)
+    if rule == "sum":
+        worths = [(worth > 0) - (worth < 0) for worth in worths]
+    total = sum(worths)
     if total == 0:
         return Pairwise(*pair, 0)
     first, second = pair if total > 0 else pair[::-1]
-    return Pairwise(first, second, 2 if strong else 1)
-
-
-_RULES: Mapping[Rule, Callable[[tuple[str, str], Sequence[Pairwise]], Pairwise]] = {
-    "agree": _agree,
-    "sum": _sum,
-    "strength": _strength,
-}
+    return Pairwise(first, second, 2 if abs(total) > len(given) else 1)
 
 
 def support(verdict: AnyVerdict, given: Sequence[Pairwise]) -> float:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from metajudge.agents import ReplyProblemsError
 from metajudge.agents.parse import load_object, name_problems, shortened
 from metajudge.agents.schema import object_schema
 from metajudge.providers.model import OutputSchema
+
+V = TypeVar("V")
 
 MARKS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """The five verdicts, in terms of the labels shown."""
@@ -25,14 +27,14 @@ _STATED = re.compile(r"(?:\"verdict\"\s*:\s*\"|\[\[)\s*([AB]\s*(?:>>|>|=)\s*[AB]
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseReply:
-    """A judge's reasoning, and its verdict in terms of the labels shown."""
+class Reasoned(Generic[V]):
+    """A judge's reasoning, and its verdict: a mark in terms of the labels shown, or a grade."""
 
     reasoning: str
-    mark: str
+    verdict: V
 
 
-def parse_pairwise_reply(text: str) -> PairwiseReply:
+def parse_pairwise_reply(text: str) -> Reasoned[str]:
     """Reads ``{"reasoning": string, "verdict": one of the five marks}`` and nothing else.
 
     A code fence around the object and a leading ``<think>`` block are tolerated.
@@ -40,14 +42,14 @@ def parse_pairwise_reply(text: str) -> PairwiseReply:
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    return PairwiseReply(*read_reasoned(text, "verdict", _fault))
+    return read_reasoned(text, "verdict", _fault)
 
 
 def _fault(mark: Any) -> str | None:
     return None if mark in MARKS else f"verdict must be one of {', '.join(MARKS)}, not {shortened(mark)}"
 
 
-def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> tuple[str, Any]:
+def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> Reasoned[Any]:
     """The reasoning and the verdict of a reply with exactly these two properties.
 
     Args:
@@ -64,7 +66,7 @@ def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]
     problems += [fault] if fault else []
     if problems:
         raise ReplyProblemsError(problems)
-    return answer["reasoning"], answer[verdict]
+    return Reasoned(answer["reasoning"], answer[verdict])
 
 
 def stated_marks(text: str) -> Sequence[str]:

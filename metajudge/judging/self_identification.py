@@ -209,9 +209,7 @@ class _Words:
             return None  # "you are at", "you are on" do not introduce a model
         if self.kind in ("me", "you") or (noun and self.kind in ("as", "comma")):
             return Cue.SELF_ARTICLE if article else Cue.SELF
-        return {"as": Cue.AS, "here": Cue.HERE, "trained": Cue.TRAINED, "by": Cue.BY, "comma": Cue.COMMA}.get(
-            self.kind, Cue.SELF
-        )
+        return Cue.SELF if self.kind == "chinese" else Cue(self.kind)
 
 
 def context_of(text: str) -> Context:

@@ -167,8 +167,7 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
     micro: dict[tuple[str, str, Measure], Correlations] = {}
     for one in candidates:
         for measure in MEASURES:
-            known = np.ones(len(table.models), dtype=bool)
-            correlations = correlate(one.places, one.there, reference, known, measure)
+            correlations = correlate(one.places, one.there, reference, measure)
             micro[one.name, one.kind, measure] = correlations
             rows.append(_row(one, measure, correlations, reference, table.models, resamples))
     free, whole = (f"{plan.rule}, self-free", "self_free"), (plan.rule, "consensus")
@@ -214,7 +213,9 @@ def aggregates(agreements: Agreements, plan: Plan) -> list[_Candidate]:
     if plan.include_self == "no" and plan.top_k:
         others.insert(0, plan.rule)  # what cut ballots are compared with
     found += [_aggregate(rule, "rule", agreements, rule) for rule in others]
-    found += [_pooled_only(rule, agreements) for rule in plan.pooled]
+    blank = np.zeros((len(agreements.table.questions), len(agreements.table.models)))
+    few = "strengths are fitted to all ballots at once: one question has too few"
+    found += [_Candidate(rule, "rule", blank, blank > 0, agreements.pooled(rule), few) for rule in plan.pooled]
     for k in plan.top_k:
         found.append(_aggregate(_top_k_name(plan, k), "top_k", Agreements(agreements.table.top(k)), plan.rule))
     return found
@@ -227,12 +228,6 @@ def singles(table: PeerTable) -> list[_Candidate]:
         _Candidate(name, "single", table.places[:, e], table.ranked[:, e], why)
         for e, name in enumerate(table.evaluators)
     ]
-
-
-def _pooled_only(rule: str, agreements: Agreements) -> _Candidate:
-    shape = agreements.table.places[:, 0].shape
-    why = "strengths are fitted to all ballots at once: one question has too few"
-    return _Candidate(rule, "rule", np.zeros(shape), np.zeros(shape, dtype=bool), agreements.pooled(rule), why)
 
 
 def _aggregate(name: str, kind: Kind, agreements: Agreements, rule: str) -> _Candidate:
@@ -264,13 +259,12 @@ def _macro(places: Floats, there: Bools, reference: Floats, measure: Measure, re
     """The correlation of places averaged over the questions in which a model is placed."""
     count = there.sum(axis=0)
     mean = np.where(count > 0, (places * there).sum(axis=0) / np.maximum(count, 1), 0.0)
-    known = np.ones(len(reference), dtype=bool)
-    whole = correlate(mean[None], (count > 0)[None], reference, known, measure)
+    whole = correlate(mean[None], (count > 0)[None], reference, measure)
     questions = int(there.any(axis=1).sum())
     if whole.states[0] != DEFINED:
         return Figure(n=questions, absent=REASONS[int(whole.states[0])])
     means, defined = resamples.means(places, there)
-    drawn = correlate(means, defined, reference, known, measure)
+    drawn = correlate(means, defined, reference, measure)
     low, high = resamples.interval(drawn.values, drawn.defined)
     return Figure(value=float(whole.values[0]), low=low, high=high, n=questions)
 
@@ -280,7 +274,7 @@ def _pooled(places: dict[str, float] | str, reference: Floats, models: Sequence[
         return Figure(absent=places)
     there = np.array([[name in places for name in models]])
     values = np.array([[places.get(name, 0.0) for name in models]])
-    found = correlate(values, there, reference, np.ones(len(models), dtype=bool), measure)
+    found = correlate(values, there, reference, measure)
     if found.states[0] != DEFINED:
         return Figure(absent=REASONS[int(found.states[0])])
     return Figure(value=float(found.values[0]), n=int(there.sum()))

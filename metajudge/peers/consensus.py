@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
 from metajudge.peers.table import PeerTable
@@ -124,6 +123,8 @@ def groups_of(places: Floats, there: Bools, names: Sequence[str]) -> Groups:
 
 def profile_of(table: PeerTable, questions: Iterable[int] | None = None) -> "Profile | None":
     """The ballots of some questions (None: of all) as one vote; None where there is no ballot."""
+    from scipy.stats import rankdata
+
     from metajudge.voting import Profile
 
     chosen = list(range(len(table.questions)) if questions is None else questions)
@@ -135,19 +136,9 @@ def profile_of(table: PeerTable, questions: Iterable[int] | None = None) -> "Pro
     seen = there[cast].any(axis=0)
     places, there = places[np.ix_(cast, seen)], there[np.ix_(cast, seen)]
     names = tuple(table.models[int(k)] for k in np.flatnonzero(seen))
-    return Profile(names, _group_numbers(places, there), np.ones(len(places), dtype=np.int64))
-
-
-def _group_numbers(places: Floats, there: Bools) -> NDArray[np.int64]:
-    """[ballots, K] 0 for the best group, counting up; K where a candidate is not on the ballot."""
-    count = places.shape[1]
-    values = np.where(there, places, count + 1.0)  # what is not there goes to the end
-    order = np.argsort(values, axis=1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=1)
-    new_group = np.diff(ordered, axis=1, prepend=ordered[:, :1]) > 0
-    groups = np.empty(places.shape, dtype=np.int64)
-    np.put_along_axis(groups, order, np.cumsum(new_group, axis=1), axis=1)
-    return np.where(there, groups, count)
+    # From 0 for the best group on, by ballot; the number of candidates for one that is not on the ballot.
+    groups = rankdata(np.where(there, places, np.inf), "dense", axis=1).astype(np.int64) - 1
+    return Profile(names, np.where(there, groups, len(names)), np.ones(len(places), dtype=np.int64))
 
 
 def question_consensus(table: PeerTable, rule: str = RULES[0]) -> QuestionConsensus:

@@ -64,7 +64,7 @@ def distribution(values: Floats, defined: Bools, why: Mapping[str, int], weights
         figures = dict.fromkeys(("median", "mean", "lower_quartile", "upper_quartile", "iqr"), absent)
         return Distribution(n=0, undefined=dict(why), **figures)
     lower, middle, upper = (float(q) for q in np.quantile(kept, [0.25, 0.5, 0.75]))
-    low, high = (None, None) if weights is None else weights.median_interval(values, defined)
+    low, high = (None, None) if weights is None else weights.interval(*weights.medians(values, defined))
     return Distribution(
         n=n,
         undefined=dict(why),
@@ -114,10 +114,6 @@ class Resamples:
         with np.errstate(invalid="ignore"):
             middle = (chosen[rows, last // 2] + chosen[rows, (last + 1) // 2]) / 2
         return np.where(there, middle, 0.0), there
-
-    def median_interval(self, values: Floats, defined: Bools) -> tuple[float | None, float | None]:
-        """Bootstrap interval of the median over questions."""
-        return self.interval(*self.medians(values, defined)) if len(self.drawn) else (None, None)
 
     def means(self, values: Floats, defined: Bools) -> tuple[Floats, Bools]:
         """[draws, ...] means over the drawn questions of values [Q, ...], and whether any was defined."""
@@ -186,7 +182,9 @@ class Correlations:
         return {REASONS[state]: count for state, count in sorted(counts.items())}
 
 
-def correlate(places: Floats, there: Bools, reference: Floats, known: Bools, measure: Measure) -> Correlations:
+def correlate(
+    places: Floats, there: Bools, reference: Floats, measure: Measure, known: Bools | bool = True
+) -> Correlations:
     """Correlates rankings with references over the models both of them place.
 
     Pearson's correlation of places is Spearman's rho with ties; tau-b divides by the geometric mean of the pairs that
@@ -194,8 +192,7 @@ def correlate(places: Floats, there: Bools, reference: Floats, known: Bools, mea
 
     Args:
         places: [N, K]; ``there`` [N, K] says which models are placed.
-        reference: [K] or [N, K]; ``known`` [K] or [N, K] likewise.
-        measure: ``pearson`` or ``kendall``.
+        reference: [K] or [N, K]; ``known`` [K] or [N, K] likewise, by default all.
     """
     both = there & known
     one, other = np.round(places, _DIGITS), np.broadcast_to(np.round(reference, _DIGITS), places.shape)

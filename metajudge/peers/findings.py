@@ -9,7 +9,15 @@ from pydantic import Field
 
 from metajudge.errors import ConfigurationError
 from metajudge.peers.alignment import Plan, ReferenceAlignment, align
-from metajudge.peers.consensus import POOLED_RULES, RULES, Agreements, OverallConsensus, QuestionConsensus, check_rule
+from metajudge.peers.consensus import (
+    POOLED_RULES,
+    RULES,
+    Agreements,
+    Groups,
+    OverallConsensus,
+    QuestionConsensus,
+    check_rule,
+)
 from metajudge.peers.figures import Figure, Resamples
 from metajudge.peers.human import HumanRanking
 from metajudge.peers.influence import Influence, QuestionResult, by_question, influence
@@ -163,7 +171,6 @@ def coverage_cautions(table: PeerTable, inclusive_questions: Iterable[int]) -> I
         yield Caution(kind="candidates_differ", message=text, names=tuple(missing))
 
 
-Groups = tuple[tuple[str, ...], ...]
 IncludeSelf = Literal["both", "yes", "no"]
 SOURCE = "LLMs Judge Themselves (arXiv 2510.15746), GSM8K, six models, against Chatbot Arena"
 

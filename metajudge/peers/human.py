@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from metajudge.errors import InputError
-from metajudge.peers.record import Groups
+from metajudge.peers.record import Groups, refuse_repeated
 from metajudge.peers.table import places_of
 from metajudge.readers.questions import Name
 from metajudge.readers.reasons import reason_of
@@ -36,9 +37,7 @@ class HumanRanking(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> "HumanRanking":
-        repeated = sorted({name for name in self.models if self.models.count(name) > 1})
-        if repeated:
-            raise ValueError(f"it names {', '.join(map(repr, repeated))} more than once")
+        refuse_repeated(self.models, "it names")
         return self
 
     @property
@@ -71,13 +70,8 @@ def read_human_rankings(given: Iterable[str]) -> tuple[HumanRanking, ...]:
 
 
 def _read(text: str) -> HumanRanking:
-    path = Path(text)
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):
-        is_file = False
-    if is_file:
-        return _from_file(path)
+    if os.path.isfile(text):  # a ranking written out may be no legal path
+        return _from_file(Path(text))
     if ">" not in text:
         raise InputError(f"--human {text!r}: no such file, and not a ranking. Give {FORMS}")
     head, colon, rest = text.partition(": ")

@@ -7,6 +7,7 @@ ballots may do more, so what is found is a lower bound.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -189,25 +190,18 @@ def _worst(table: PeerTable, whole: QuestionConsensus, rule: str, names: tuple[s
     means, _ = mean_places(whole)
     before = order_of(whole, table.models)
     winners = set(before[0]) if before else set()
-    results, can_win = [], []
+    results, can_win = list[tuple[float, dict[str, Any]]](), list[str]()
     for k, name in enumerate(table.models):
         found = question_consensus(_manipulated(table, whole, seats, k), rule)
         changed, _ = mean_places(found)
         after = order_of(found, table.models)
         if name not in winners and after and name in after[0]:
             can_win.append(name)
-        one = WorstBallots(
-            who=names,
-            favours=name,
-            before=round(float(means[k]), 9),
-            after=round(float(changed[k]), 9),
-            place_before=_place_of(before).get(name, 0),
-            place_after=_place_of(after).get(name, 0),
-            can_win=(),
-        )
-        results.append((round(float(means[k] - changed[k]), 9), one))
+        places = {"place_before": _place_of(before).get(name, 0), "place_after": _place_of(after).get(name, 0)}
+        means_of = {"before": round(float(means[k]), 9), "after": round(float(changed[k]), 9)}
+        results.append((round(float(means[k] - changed[k]), 9), {"favours": name, **means_of, **places}))
     _, best = max(results, key=lambda found: found[0])
-    return best.model_copy(update={"can_win": tuple(can_win)})
+    return WorstBallots(who=names, **best, can_win=tuple(can_win))
 
 
 def _manipulated(table: PeerTable, whole: QuestionConsensus, seats: Sequence[int], favoured: int) -> PeerTable:

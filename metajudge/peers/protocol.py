@@ -15,7 +15,7 @@ from metajudge.judging.answers import COPIES_APART, answer_request, copies
 from metajudge.judging.blinding import RULE, BlindingReport, blind
 from metajudge.judging.criteria import Criterion, weighted
 from metajudge.judging.identity import Blinded, hide_identities_aside
-from metajudge.judging.judges import rank_responses, ranking_request, templates_digest
+from metajudge.judging.judges import RankingForm, rank_responses, ranking_request, templates_digest
 from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import FIRST
@@ -62,20 +62,16 @@ DOMAINS: dict[str, tuple[Criterion, ...]] = {
 """Domain -> its criteria. A question of no domain, or of another one, is ranked without criteria."""
 
 ALIASES = {
-    "mathematics": "math",
-    "gsm8k": "math",
-    "coding": "code",
-    "programming": "code",
-    "humaneval": "code",
-    "logic": "reasoning",
-    "bbh": "reasoning",
-    "mmlu": "knowledge",
-    "ceval": "knowledge",
-    "facts": "knowledge",
-    "ifeval": "instruction",
-    "instruction_following": "instruction",
-    "creative_writing": "writing",
-    "creative": "writing",
+    alias: domain
+    for domain, aliases in {
+        "math": ("mathematics", "gsm8k"),
+        "code": ("coding", "programming", "humaneval"),
+        "reasoning": ("logic", "bbh"),
+        "knowledge": ("mmlu", "ceval", "facts"),
+        "instruction": ("ifeval", "instruction_following"),
+        "writing": ("creative_writing", "creative"),
+    }.items()
+    for alias in aliases
 }
 """Other names of domains."""
 
@@ -122,14 +118,10 @@ class Peer:
         return self.copy * COPIES_APART
 
     @property
-    def form(self) -> dict[str, Any]:
+    def form(self) -> RankingForm:
         """How it is asked to rank, besides what about."""
-        return {
-            "parameters": self.parameters,
-            "draw": self.draw,
-            "prompt_version": self.prompt_version,
-            "analysis_words": self.analysis_words,
-        }
+        names = ("parameters", "draw", "prompt_version", "analysis_words")
+        return RankingForm(**{name: getattr(self, name) for name in names})
 
 
 def peers_of(
@@ -139,13 +131,9 @@ def peers_of(
     analysis_words: int = MAX_ANALYSIS_WORDS,
 ) -> list[Peer]:
     """Peers of (name, model, parameters); the same model under two names is asked twice."""
-    given = list(named)
-    hide = tuple(sorted(set(hidden)))
-    numbers = copies([model for _, model, _ in given])
-    return [
-        Peer(name, model, how, copy, hide, prompt_version, analysis_words)
-        for (name, model, how), copy in zip(given, numbers, strict=True)
-    ]
+    given, hide = list(named), tuple(sorted(set(hidden)))
+    numbered = zip(given, copies([model for _, model, _ in given]), strict=True)
+    return [Peer(*one, copy, hide, prompt_version, analysis_words) for one, copy in numbered]
 
 
 def answer_key(question: Question, peer: Peer) -> str:
@@ -223,12 +211,12 @@ async def rank_answers(
         peer.model,
         question.question,
         hidden.shown,
+        peer.form,
         judge=peer.name,
         seed=seed,
         evaluation=question.id,
         criteria=criteria,
         retry=retry,
-        **peer.form,
     )
     return Ballot(
         **asked,
@@ -266,7 +254,7 @@ async def asked_alike(ballot: Ballot, question: Question, answers: Mapping[str, 
     shown = (await _blinded(question, answers, peer)).shown
     labels = blind(shown, seed=ballot.seed, evaluation=question.id, judge=peer.name)
     criteria = criteria_for(question.domain)[1]
-    request = ranking_request(question.question, shown, labels, criteria, **peer.form)
+    request = ranking_request(question.question, shown, labels, criteria, peer.form)
     return bool(request_key(peer.model, request) == asked)
 
 

@@ -75,7 +75,7 @@ class Ballot(_Attempted, _RankingAsked):
 
     @model_validator(mode="after")
     def _check(self) -> "Ballot":
-        _refuse_repeated(self.candidates, "candidates names")
+        refuse_repeated(self.candidates, "candidates names")
         if self.labels is not None and set(self.labels.values()) != set(self.candidates):
             raise ValueError("labels and candidates name different candidates")
         if self.status == "failed":
@@ -86,7 +86,7 @@ class Ballot(_Attempted, _RankingAsked):
             raise ValueError("a ballot of status ok has a ranking and no failure; give status failed where it failed")
         if not self.ranking:
             raise ValueError("the ranking is empty: give status failed and a failure instead")
-        _refuse_repeated(self.ranked, "the ranking names")
+        refuse_repeated(self.ranked, "the ranking names")
         unknown = [name for name in self.ranked if self.candidates and name not in self.candidates]
         if unknown:
             raise ValueError(f"the ranking names {_list(unknown)}, which is not among the candidates shown")
@@ -197,14 +197,12 @@ def _counted(attempts: Iterable[tuple[Ballot, str]]) -> tuple[Ballot, ...]:
 
 def _same(one: Ballot, other: Ballot) -> bool:
     """Whether two lines are the same ballot written twice, as after an interruption between writing and noting."""
-    return one.key is not None and one.key == other.key and _sets(one) == _sets(other)
+    first, second = ([frozenset(group) for group in ballot.ranking or ()] for ballot in (one, other))
+    return one.key is not None and one.key == other.key and first == second
 
 
-def _sets(ballot: Ballot) -> list[frozenset[str]]:
-    return [frozenset(group) for group in ballot.ranking or ()]
-
-
-def _refuse_repeated(names: Sequence[str], what: str) -> None:
+def refuse_repeated(names: Sequence[str], what: str) -> None:
+    """Raises ValueError where a name comes more than once; ``what`` says of what."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{what} {_list(repeated)} more than once")

@@ -71,7 +71,7 @@ def estimate_peers(
         scored = EXPLANATION_TOKENS * len(criteria) * len(answers)
         for peer in peers:
             labels = blind(answers, seed=0, evaluation=question.id, judge=peer.name)
-            ranking = ranking_request(question.question, answers, labels, criteria, **peer.form)
+            ranking = ranking_request(question.question, answers, labels, criteria, peer.form)
             if peer.name in candidates:
                 answer = answer_request(question.question, peer.parameters)
                 estimate.add(peer.name, prices, size_of(answer), REASONING_TOKENS)
@@ -105,12 +105,6 @@ class PeersTotals(RunTotals):
     lost_by_model: dict[str, Counter[str]] = field(default_factory=dict)
     all_attempts_usd: float | None = 0.0
     blinding: BlindingTotals = field(default_factory=BlindingTotals)
-
-    def lose(self, model: str, kind: str) -> None:
-        """Counts a missing answer or ballot."""
-        self.failed += 1
-        self.failures[kind] += 1
-        self.lost_by_model.setdefault(model, Counter())[kind] += 1
 
     @property
     def counts(self) -> RunCounts:
@@ -289,14 +283,17 @@ class _Run:
         )
 
     def _count(self, found: PeerAnswer | Ballot, reused: bool) -> None:
-        question, model = found.place
-        self.totals.reused += reused
+        (question, model), totals = found.place, self.totals
+        totals.reused += reused
         if found.failure is not None:
-            self.totals.lose(model, found.failure.kind.value)
+            kind = found.failure.kind.value
+            totals.failed += 1
+            totals.failures[kind] += 1
+            totals.lost_by_model.setdefault(model, Counter())[kind] += 1
         elif isinstance(found, Ballot):
-            self.totals.ballots += 1
+            totals.ballots += 1
         else:
-            self.totals.answers += 1
+            totals.answers += 1
             self.given[question, model] = found.text or ""
         if self.on_result is not None:
             self.on_result(found, reused)

@@ -210,9 +210,8 @@ def pair_taus(table: PeerTable) -> dict[tuple[int, int], tuple[Floats, Bools]]:
     """Evaluators' seats, two by two -> [Q] tau-b of their ballots and whether it is defined."""
     found = {}
     for one, other in combinations(range(len(table.evaluators)), 2):
-        tau = correlate(
-            table.places[:, one], table.ranked[:, one], table.places[:, other], table.ranked[:, other], "kendall"
-        )
+        places, ranked = table.places[:, one], table.ranked[:, one]
+        tau = correlate(places, ranked, table.places[:, other], "kendall", table.ranked[:, other])
         found[one, other] = tau.values, tau.defined
     return found
 
@@ -293,7 +292,7 @@ def _order_effect(table: PeerTable, e: int, resamples: Resamples) -> tuple[Figur
     """Mean tau-b of place and position shown, and its p value from the exact variance under random orders."""
     shown, ranked = table.shown[:, e], table.ranked[:, e]
     known = ranked & (shown > 0)
-    tau = correlate(table.places[:, e], known, shown.astype(np.float64), known, "kendall")
+    tau = correlate(table.places[:, e], known, shown.astype(np.float64), "kendall")
     absent = "the order shown is not recorded" if not known.any() else "no ballot with a defined tau-b"
     effect = mean_figure(tau.values, tau.defined, resamples, absent)
     if effect.value is None:

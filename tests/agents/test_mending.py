@@ -83,7 +83,7 @@ def test_what_would_take_a_guess_stays_a_failure(text):
 @pytest.mark.parametrize("mark", ["A＞B", "A > B", "a>b", " A>B "])  # noqa: RUF001
 def test_a_choice_is_mended_where_it_is_the_same_characters(mark):
     text = as_text({"reasoning": "So.", "verdict": mark})
-    assert parse_pairwise_reply(mend(text, PAIRWISE.schema)).mark == "A>B"
+    assert parse_pairwise_reply(mend(text, PAIRWISE.schema)).verdict == "A>B"
     for other in ("A", "A is better", "A>C", "B<A", "A>=B"):
         assert mend(as_text({"reasoning": "So.", "verdict": other}), PAIRWISE.schema) is None
 

@@ -44,11 +44,6 @@ def place(folder):
     return folder(*records(FRESH))
 
 
-@pytest.fixture
-def seen(folder):
-    return folder(*records(SEEN))
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     where = tmp_path_factory.mktemp("fit")
@@ -97,8 +92,8 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     assert "reliability" in to_html(report_of(findings))
 
 
-def test_questions_of_the_fit_are_never_kept_under_the_guarantee(seen, file):
-    bench = bench_of(seen, judges=("owl",))
+def test_questions_of_the_fit_are_never_kept_under_the_guarantee(folder, file):
+    bench = bench_of(folder(*records(SEEN)), judges=("owl",))
     calibrated = load_calibrated(file(guarantee(0.01)), bench)
     findings = bench.findings(bench.plan(), (), calibrated)
     assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]

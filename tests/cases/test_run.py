@@ -147,11 +147,7 @@ FLOODS = [flood("a"), flood("b", type="regulatory")]
 async def test_as_many_calls_as_a_run_sends():
     config = panel_config({"agents": [{"name": name, "model": "openai:gpt-4o-mini"} for name in "xy"]})
     estimate = estimate_cases(config, RISK, case_rubric(RISK), FLOODS)
-
-    def script(request):
-        return reply(ANALYSIS if "completeness" in request.system else RELEVANCE)
-
-    models = [ScriptedModel(script, name=name) for name in "xy"]
+    models = [scores(name=name) for name in "xy"]
     async with Session(models, panel=config) as session:
         await judge_cases(session, FLOODS, policy=RISK)
     assert estimate.calls == sum(len(model.requests) for model in models) == 8

@@ -12,8 +12,7 @@ from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import ConfigurationError, FailureKind, InputError, ModelTimeoutError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Ranking
-from tests.clashes.candidates import answers, generated
-from tests.clashes.evaluations import LONG, SHORT, one
+from tests.clashes.evaluations import LONG, SHORT, answers, generated, one
 from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown
 
 

@@ -166,10 +166,6 @@ LEAK = Item(
 )
 
 
-def named_judges(*names):
-    return [ranks_by(len, name=name) for name in names]
-
-
 class TestBlinding:
     @pytest.mark.parametrize("path", ["run", "single"])
     async def test_no_path_leaves_a_name_readable(self, path):
@@ -184,7 +180,7 @@ class TestBlinding:
         assert record.blinding.hiding
 
     async def test_ids_of_candidates_and_of_what_the_items_name_are_in_the_key_and_hidden(self):
-        async with Session(named_judges("ann"), panel=panel_config({})) as session:
+        async with Session(judges("ann"), panel=panel_config({})) as session:
             settings = ClashSettings(given=True, candidates=["mine=openrouter:anthropic/claude-haiku-4-5"])
             made = build_clash(session, settings, [LEAK])
             readable = build_clash(session, replace(settings, hide_identities=False), [LEAK])
@@ -213,8 +209,8 @@ class TestSettings:
         async with Session() as session:
             with pytest.raises(ConfigurationError, match="no model to ask"):
                 await clash(session, [LEAK])
-        async with Session(named_judges("ann")) as session:
-            settings = ClashSettings(given=True, candidates=named_judges("A", "Z"), observers=True)
+        async with Session(judges("ann")) as session:
+            settings = ClashSettings(given=True, candidates=judges("A", "Z"), observers=True)
             made = build_clash(session, settings, [LEAK])
         assert [(one.name, one.own) for one in made.observers] == [("A", "A"), ("Z", None)]
         assert made.candidates == ()

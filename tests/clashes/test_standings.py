@@ -14,8 +14,7 @@ from metajudge.clashes.standings import standings_of
 from metajudge.errors import FailureKind, ModelTimeoutError, RefusedError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
-from tests.clashes.candidates import answers, generated
-from tests.clashes.evaluations import LONG, one
+from tests.clashes.evaluations import LONG, answers, generated, one
 from tests.doubles.ranking import fails, panel, question, ranks_by, reply, shown
 
 

@@ -375,15 +375,15 @@ class TestBadInput:
         assert done.exit_code == 2
         assert "give --out BALLOTS.jsonl" in done.output
 
-    def test_one_id_for_two_questions(self, run):
-        Path("q.jsonl").write_text('{"id": "q", "question": "a"}\n{"id": "q", "question": "b"}\n')
-        with pytest.raises(InputError, match=r"q\.jsonl:2: the id 'q' is used for two questions"):
-            run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
-
-    def test_no_question(self, run):
-        Path("q.jsonl").write_text('{"id": "q"}\n')
-        with pytest.raises(InputError, match="contains no question"):
-            run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
+    def test_one_id_for_two_questions_or_no_question(self, run):
+        two = '{"id": "q", "question": "a"}\n{"id": "q", "question": "b"}\n'
+        for text, message in (
+            (two, r"q\.jsonl:2: the id 'q' is used for two"),
+            ('{"id": "q"}\n', "contains no question"),
+        ):
+            Path("q.jsonl").write_text(text)
+            with pytest.raises(InputError, match=message):
+                run("peers", "--questions", "q.jsonl", "--model", "vllm:x", "--model", "vllm:y", "--out", "b.jsonl")
 
 
 def test_an_evaluator_ranks_and_is_not_ranked(run):

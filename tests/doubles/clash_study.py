@@ -109,3 +109,8 @@ def write(path: Any, rows: list[dict[str, Any]]) -> Any:
     path.mkdir(exist_ok=True)
     (path / "evaluations.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     return path
+
+
+def values(found: dict[str, Any]) -> dict[str, Any]:
+    """Value, n and interval of each figure."""
+    return {name: (one.value, one.n, one.ends) for name, one in found.items()}

@@ -6,6 +6,7 @@ from typing import Any
 
 from metajudge.benchmarks.reliability.records import Evaluation
 
+from metajudge.clashes.clash import Clash, Judge
 from metajudge.errors import RateLimitedError
 from metajudge.providers.model import ModelRequest
 from metajudge.providers.scripted import ScriptedModel
@@ -75,3 +76,13 @@ def fond_of(word: str, name: str, *, wrong: float = 0.0, fails: float = 0.0, see
         return ranking(1 - best if rng.random() < wrong else best, reasons=reasons)
 
     return ScriptedModel(script, name=name)
+
+
+def panel(*models: ScriptedModel, **settings: Any) -> Clash:
+    """A panel of scripted judges."""
+    return Clash(judges=tuple(Judge(model.name, model) for model in models), **settings)
+
+
+def steady() -> Clash:
+    """Two judges that prefer the good response, and one that prefers the bad one."""
+    return panel(fond_of("good", "owl"), fond_of("good", "hawk"), fond_of("bad", "wren"))

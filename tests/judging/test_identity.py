@@ -7,7 +7,7 @@ import pytest
 
 from metajudge.judging.blinding import HIDDEN_NAME, blinding_totals
 from metajudge.judging.identity import LEFT_LISTED, hide_identities
-from metajudge.judging.known_names import FAMILY_MAKERS, known_names
+from metajudge.judging.known_names import known_names
 from metajudge.judging.self_identification import fold
 
 
@@ -75,9 +75,8 @@ def test_a_text_that_says_who_wrote_it_is_hidden_although_the_item_names_no_mode
     assert not [word for word in words if word in found]
 
 
-@pytest.mark.parametrize("family", sorted(FAMILY_MAKERS))
-def test_every_maker_in_the_table_is_hidden_where_it_trained_the_author(family):
-    for maker in FAMILY_MAKERS[family]:
+def test_every_known_maker_is_hidden_where_it_trained_the_author():
+    for maker in (" ".join(name.parts) for name in known_names().values() if name.kind == "maker"):
         assert maker not in shown(f"As an AI model trained by {maker}, I say 4.").lower()
 
 

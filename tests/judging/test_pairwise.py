@@ -24,7 +24,7 @@ from metajudge.judging.replies import MARKS, SCHEMA, parse_pairwise_reply, state
 from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model
-from metajudge.types import Item, Judgment, Pairwise, Reply, Usage, parse_verdict
+from metajudge.types import Absent, Item, Judgment, Pairwise, Reply, Usage, parse_verdict
 from tests.doubles.judging import arbitrary, item, prefers, verdict
 from tests.doubles.ranking import fails, says
 
@@ -146,7 +146,7 @@ PAIR = ("A", "B")
 
 def combined(rule, *marks):
     found = combine(PAIR, [None if mark is None else parse_verdict(mark) for mark in marks], rule)
-    return None if found.verdict is None else str(found.verdict)
+    return None if isinstance(found, Absent) else str(found)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +187,13 @@ def test_the_order_of_games_and_the_names_change_nothing():
 @pytest.mark.parametrize("mark", MARKS)
 def test_each_of_the_five_verdicts_is_read_and_follows_the_schema(mark):
     reply = parse_pairwise_reply(verdict(mark, "because"))
-    assert (reply.mark, reply.reasoning) == (mark, "because")
+    assert (reply.verdict, reply.reasoning) == (mark, "because")
     Draft202012Validator(dict(SCHEMA.schema)).validate(json.loads(verdict(mark)))
 
 
 def test_the_reasoning_comes_before_the_verdict_and_a_code_fence_and_a_thought_are_tolerated():
     assert list(SCHEMA.schema["properties"]) == SCHEMA.schema["required"] == ["reasoning", "verdict"]
-    assert parse_pairwise_reply(f"<think>A>>B?</think>```json\n{verdict('B>A')}\n```").mark == "B>A"
+    assert parse_pairwise_reply(f"<think>A>>B?</think>```json\n{verdict('B>A')}\n```").verdict == "B>A"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from metajudge.agents.schema import output_schema
 from metajudge.clashes.run import clash
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC
-from metajudge.judging.judges import GRADING_SCHEMA, ranking_request, templates_digest
+from metajudge.judging.judges import GRADING_SCHEMA, RankingForm, ranking_request, templates_digest
 from metajudge.judging.replies import SCHEMA
 from metajudge.judging.run import grade_items, judge_items
 from metajudge.panels.config import panel_config
@@ -123,7 +123,7 @@ def test_every_form_of_reply_opens_with_text_that_is_not_scored():
     texts = {"a": "x", "b": "y"}
     labels = blind(texts, seed=0, evaluation="e", judge="j")
     for criteria in ((), GENERIC):
-        asked = ranking_request("Why?", texts, labels, criteria, prompt_version=NEWEST, analysis_words=77)
+        asked = ranking_request("Why?", texts, labels, criteria, RankingForm(prompt_version=NEWEST, analysis_words=77))
         assert first_property(asked.schema) == "analysis"
         assert "at most 77 words" in asked.system
         assert list(asked.schema.schema["properties"])[-1] == "ranking"

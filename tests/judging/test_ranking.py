@@ -7,7 +7,7 @@ import pytest
 from metajudge.agents import ReplyProblemsError
 from metajudge.errors import FailureKind, ModelTimeoutError
 from metajudge.judging.criteria import GENERIC
-from metajudge.judging.judges import rank_responses
+from metajudge.judging.judges import RankingForm, rank_responses
 from metajudge.judging.ranking_replies import LISTED, REASON_WORDS, parse_ranking_reply, ranking_schema
 from metajudge.providers.scripted import ScriptedModel
 from tests.doubles.ranking import fails, ranks_by, reply, says, shown
@@ -90,7 +90,7 @@ async def test_an_empty_response_is_ranked_like_any_other_and_ties_only_where_th
     assert "This response is empty: the model answered nothing." in model.requests[0].messages[0].text
     model = ScriptedModel(lambda request: reply(request, [["A0", "A1", "A2"]]))
     assert (await rank(model)).failure is not None
-    assert str((await rank(model, ties=True)).ranking) == "claude = gpt-4 = llama"
+    assert str((await rank(model, form=RankingForm(ties=True))).ranking) == "claude = gpt-4 = llama"
 
 
 # Judges' rankings are read strictly: what is no permutation is a problem, never mended.

@@ -3,9 +3,10 @@
 import random
 from itertools import permutations
 
-from metajudge.peers import Ballot
+from metajudge.peers import Ballot, HumanRanking, Options, analyse
 
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox")
+HUMAN = HumanRanking(name="h", ranking=tuple((name,) for name in NAMES))
 
 
 def mallows(source, names, phi):
@@ -35,6 +36,10 @@ def ballots(questions=20, names=NAMES, phi=0.5, seed=0, selfish=(), evaluators=N
     return found
 
 
+def ballot(evaluator, ranking, question="q", **more):
+    return Ballot(question_id=question, evaluator=evaluator, ranking=ranking, **more)
+
+
 def failed(question, evaluator, kind="timeout"):
     return Ballot(
         question_id=question,
@@ -42,6 +47,16 @@ def failed(question, evaluator, kind="timeout"):
         status="failed",
         failure={"kind": kind, "message": "no answer in 120 s"},
     )
+
+
+def quick(given, *humans, **options):
+    """Findings of no resamples."""
+    return analyse(given, Options(**{"resamples": 0, **options}), humans)
+
+
+def standing(found, name):
+    (one,) = [one for one in found.standings if one.model == name]
+    return one
 
 
 def best_orders(rankings, names):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from metajudge.peers import Ballot, HumanRanking, build_table
+from metajudge.peers import HumanRanking, build_table
 from metajudge.peers.alignment import Plan, align
 from metajudge.peers.consensus import Agreements
 from metajudge.peers.figures import Resamples
-from tests.peers.elections import NAMES, ballots
+from tests.peers.elections import NAMES, ballot, ballots
 
 
 def human(*groups):
@@ -56,7 +56,7 @@ def test_ties_in_the_human_ranking_are_kept_and_a_flat_one_has_no_correlation():
 
 def test_an_evaluator_with_constant_rankings_has_no_correlation_and_is_counted():
     given = [one for one in ballots(4, phi=0.0) if one.evaluator != "ant"]
-    given += [Ballot(question_id=f"q{n}", evaluator="ant", ranking=[NAMES]) for n in range(4)]
+    given += [ballot("ant", [NAMES], f"q{n}") for n in range(4)]
     found = compare(given, human(*NAMES))
     alone = row(found, "ant")
     assert alone.micro.n == 0
@@ -68,12 +68,7 @@ def test_an_evaluator_with_constant_rankings_has_no_correlation_and_is_counted()
 
 def test_two_models_correlate_by_plus_or_minus_one_only():
     names = ("a", "b")
-    given = [
-        Ballot(question_id="q1", evaluator="a", ranking=["a", "b"]),
-        Ballot(question_id="q1", evaluator="b", ranking=["b", "a"]),
-        Ballot(question_id="q2", evaluator="a", ranking=["a", "b"]),
-        Ballot(question_id="q2", evaluator="b", ranking=["a", "b"]),
-    ]
+    given = [ballot("a", ["a", "b"]), ballot("b", ["b", "a"]), *(ballot(name, ["a", "b"], "q2") for name in "ab")]
     found = compare(given, human(*names))
     one = row(found)
     assert (one.micro.n, one.micro.median.value) == (1, 1.0)
@@ -130,10 +125,7 @@ def test_leaving_self_out_changes_what_is_compared():
 def test_swapping_names_changes_no_figure():
     new = dict(zip(NAMES, reversed(NAMES), strict=True))
     given = ballots(6, phi=0.8, seed=5)
-    renamed = [
-        Ballot(question_id=b.question_id, evaluator=new[b.evaluator], ranking=[[new[n] for n in g] for g in b.ranking])
-        for b in given
-    ]
+    renamed = [ballot(new[b.evaluator], [[new[n] for n in g] for g in b.ranking], b.question_id) for b in given]
     one = compare(given, human(*NAMES))
     other = compare(renamed, human(*(new[name] for name in NAMES)))
     for measure in ("pearson", "kendall"):

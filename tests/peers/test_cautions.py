@@ -1,9 +1,8 @@
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.peers import Ballot, build_table
-from tests.peers.elections import NAMES, ballots, failed
-from tests.peers.found import HUMAN, quick, standing
+from metajudge.peers import build_table
+from tests.peers.elections import HUMAN, NAMES, ballot, ballots, failed, quick, standing
 
 
 def kinds(found):
@@ -32,8 +31,7 @@ class TestDegenerate:
         assert found.pairs == ()
         assert found.evaluator_standings[0].agreement.absent is not None
         assert "few_voters" in kinds(found)
-        given = [Ballot(question_id="q", evaluator=name, ranking=[NAMES]) for name in NAMES]
-        found = quick(given, HUMAN)
+        found = quick([ballot(name, [NAMES]) for name in NAMES], HUMAN)
         assert all(one.sie.value == 3.5 for one in found.standings)
         assert found.references[0].rows[0].micro.median.value is None
         assert found.ambiguity.overall_optima == 720
@@ -76,11 +74,7 @@ class TestCautions:
         assert fox.se_less_pe.value < -3
         assert f"{abs(fox.sie_less_sfe.value):.2f} places better" in caution.message
         # Two ballots, a > b and b > a: the model's own vote lifts it from the second place to a tie at 1.5.
-        given = [
-            Ballot(question_id="q", evaluator="a", ranking=["a", "b"]),
-            Ballot(question_id="q", evaluator="b", ranking=["b", "a"]),
-        ]
-        found = quick(given)
+        found = quick([ballot("a", ["a", "b"]), ballot("b", ["b", "a"])])
         assert standing(found, "a").sie_less_sfe.value == -0.5
         assert "self_vote" not in kinds(found)
 
@@ -92,11 +86,7 @@ class TestCautions:
         assert six.ambiguity.share.value == six.ambiguity.by_voters[6][1] / 60
         five = quick(ballots(60, phi=0.6, seed=2, evaluators=NAMES[:5]))
         assert five.ambiguity.share.value < six.ambiguity.share.value / 2
-        given = [
-            Ballot(question_id="q", evaluator="x", ranking=["a", "b", "c"]),
-            Ballot(question_id="q", evaluator="y", ranking=["a", "c", "b"]),
-        ]
-        found = quick(given)
+        found = quick([ballot("x", ["a", "b", "c"]), ballot("y", ["a", "c", "b"])])
         assert found.ambiguity.overall_optima == 2
         assert set(found.ambiguity.orders) == {("a", "b", "c"), ("a", "c", "b")}
         assert found.overall == (("a",), ("b", "c"))
@@ -112,10 +102,6 @@ class TestCautions:
 
 
 # Ballots as arrays: mid-ranks, truncation, gaps, quorum.
-def ballot(evaluator, ranking, question="q", **more):
-    return Ballot(question_id=question, evaluator=evaluator, ranking=ranking, **more)
-
-
 @pytest.mark.parametrize(
     ("ranking", "cut", "places"),
     [

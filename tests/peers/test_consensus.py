@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.peers import Ballot, build_table
+from metajudge.peers import build_table
 from metajudge.peers.consensus import RULES, Agreements, question_consensus
-from tests.peers.elections import NAMES, ballots, best_orders, mean_places
+from tests.peers.elections import NAMES, ballot, ballots, best_orders, mean_places
 
 
 def by_question(given):
@@ -32,9 +32,9 @@ def test_kemeny_of_each_question_is_the_mean_over_all_best_orders_with_ties_and_
         ambiguous += len(orders) > 1
     assert ambiguous > 2, "the profiles must hold cases with several optima"
     given = [
-        Ballot(question_id="q", evaluator="a", ranking=[["a", "b"], "c"], candidates=["a", "b", "c", "d"]),
-        Ballot(question_id="q", evaluator="b", ranking=["d"], candidates=["a", "b", "c", "d"]),
-        Ballot(question_id="q", evaluator="c", ranking=["c", "b", ["a", "d"]]),
+        ballot("a", [["a", "b"], "c"], candidates=["a", "b", "c", "d"]),
+        ballot("b", ["d"], candidates=["a", "b", "c", "d"]),
+        ballot("c", ["c", "b", ["a", "d"]]),
     ]
     rankings = [(("a", "b"), ("c",), ("d",)), (("d",), ("a", "b", "c")), (("c",), ("b",), ("a", "d"))]
     orders = best_orders(rankings, ("a", "b", "c", "d"))
@@ -64,11 +64,7 @@ def test_names_and_their_order_decide_nothing(rule):
     given = ballots(8, NAMES[:5], phi=0.9, seed=2)
     new = dict(zip(NAMES[:5], ("zed", "yak", "xen", "wok", "vim"), strict=True))
     renamed = [
-        Ballot(
-            question_id=one.question_id,
-            evaluator=new[one.evaluator],
-            ranking=[[new[name] for name in group] for group in one.ranking],
-        )
+        ballot(new[one.evaluator], [[new[name] for name in group] for group in one.ranking], one.question_id)
         for one in reversed(given)
     ]
     first, second = build_table(given), build_table(renamed)
@@ -88,11 +84,7 @@ def test_overall_is_one_vote_of_all_ballots_and_opposite_ones_tie_everybody():
     assert found.optima == len(orders)
     assert found.ballots == 20
     assert set(found.orders) == set(orders)
-    given = [
-        Ballot(question_id="q", evaluator="a", ranking=["a", "b", "c"]),
-        Ballot(question_id="q", evaluator="b", ranking=["c", "b", "a"]),
-    ]
-    table = build_table(given)
+    table = build_table([ballot("a", ["a", "b", "c"]), ballot("b", ["c", "b", "a"])])
     for rule in RULES:
         assert len(Agreements(table).overall(rule).ranking[0]) > 1
     assert Agreements(table).overall().optima == 6
@@ -110,11 +102,7 @@ def test_a_model_that_answered_only_some_questions_has_no_place_in_the_others_no
 
 def test_sixty_candidates_whose_orders_are_beyond_counting_are_tied_where_nothing_is_settled():
     names = [f"m{number:02}" for number in range(60)]
-    given = [
-        Ballot(question_id="q", evaluator="x", ranking=names),
-        Ballot(question_id="q", evaluator="y", ranking=[*names[:20], *reversed(names[20:])]),
-    ]
-    table = build_table(given)
+    table = build_table([ballot("x", names), ballot("y", [*names[:20], *reversed(names[20:])])])
     found = question_consensus(table)
     assert found.places[0, :20].tolist() == list(range(1, 21))
     assert set(found.places[0, 20:]) == {40.5}
@@ -126,10 +114,7 @@ def test_sixty_candidates_whose_orders_are_beyond_counting_are_tied_where_nothin
 
 def test_a_near_random_profile_of_sixty_ends_with_an_answer_that_names_do_not_change():
     given = ballots(1, [f"m{number:02}" for number in range(60)], phi=1.0, evaluators=("x", "y", "z"))
-    renamed = [
-        Ballot(question_id="q", evaluator=b.evaluator, ranking=[[f"n{99 - int(n[1:])}" for n in g] for g in b.ranking])
-        for b in given
-    ]
+    renamed = [ballot(b.evaluator, [[f"n{99 - int(n[1:])}" for n in g] for g in b.ranking]) for b in given]
     one, other = (question_consensus(build_table(some)) for some in (given, renamed))
     assert np.allclose(one.places[0], other.places[0, ::-1])
     assert np.array_equal(one.optima, other.optima)

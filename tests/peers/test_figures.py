@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import kendalltau, pearsonr, rankdata
 
-from metajudge.peers import Ballot, Options, analyse
+from metajudge.peers import Options, analyse
 from metajudge.peers.figures import (
     CONSTANT,
     CONSTANT_REFERENCE,
@@ -17,8 +17,7 @@ from metajudge.peers.figures import (
     distribution,
 )
 from metajudge.peers.protocol import ALIASES, DOMAINS, criteria_for
-from tests.peers.elections import ballots
-from tests.peers.found import HUMAN, quick, standing
+from tests.peers.elections import HUMAN, ballot, ballots, quick, standing
 
 
 def test_resampled_medians_and_means_equal_those_computed_one_by_one():
@@ -60,7 +59,8 @@ def test_the_interval_of_a_median_covers_it_about_as_often_as_it_says():
     covered = 0
     for _ in range(300):
         values = rng.normal(size=40)
-        low, high = Resamples(40, 200, rng).median_interval(values, np.ones(40, bool))
+        resamples = Resamples(40, 200, rng)
+        low, high = resamples.interval(*resamples.medians(values, np.ones(40, bool)))
         covered += low <= 0 <= high
     assert 0.90 <= covered / 300 <= 0.99
 
@@ -77,7 +77,7 @@ def test_equal_to_scipy_with_ties_and_missing_models(size):
     there, known = rng.random((200, size)) < 0.8, rng.random((200, size)) < 0.8
     checked = 0
     for measure, expected in (("pearson", pearsonr), ("kendall", kendalltau)):
-        found = correlate(places, there, references, known, measure)
+        found = correlate(places, there, references, measure, known)
         for n in range(200):
             both = there[n] & known[n]
             x, y = places[n][both], references[n][both]
@@ -93,27 +93,21 @@ def test_a_constant_ranking_has_no_correlation_and_float_noise_makes_no_order_ou
     places = np.array([[2.0, 2.0, 2.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
     there = np.array([[True] * 3, [True] * 3, [True, False, False]])
     for measure in ("pearson", "kendall"):
-        found = correlate(places, there, np.array([1.0, 2.0, 3.0]), np.ones(3, bool), measure)
+        found = correlate(places, there, np.array([1.0, 2.0, 3.0]), measure)
         assert found.states.tolist() == [CONSTANT, 0, TOO_FEW]
         assert found.why() == {REASONS[CONSTANT]: 1, REASONS[TOO_FEW]: 1}
-        flat = correlate(places[1:2], there[1:2], np.array([2.0, 2.0, 2.0]), np.ones(3, bool), measure)
+        flat = correlate(places[1:2], there[1:2], np.array([2.0, 2.0, 2.0]), measure)
         assert flat.states.tolist() == [CONSTANT_REFERENCE]
     noisy = np.array([[1.5, 1.5 + 1e-13, 3.0]])
-    found = correlate(noisy, np.ones((1, 3), bool), np.array([1.0, 2.0, 3.0]), np.ones(3, bool), "kendall")
+    found = correlate(noisy, np.ones((1, 3), bool), np.array([1.0, 2.0, 3.0]), "kendall")
     assert found.values[0] == pytest.approx(kendalltau([1.5, 1.5, 3], [1, 2, 3]).statistic)
 
 
 # All findings together: neutrality, degenerate cases, cautions.
 class TestFigures:
     def test_self_places_peer_places_and_their_difference(self):
-        given = [
-            Ballot(question_id="q1", evaluator="a", ranking=["a", "b", "c"]),
-            Ballot(question_id="q1", evaluator="b", ranking=["c", "a", "b"]),
-            Ballot(question_id="q1", evaluator="c", ranking=["c", ["a", "b"]]),
-            Ballot(question_id="q2", evaluator="a", ranking=["b", "a", "c"]),
-            Ballot(question_id="q2", evaluator="b", ranking=["b", "a", "c"]),
-            Ballot(question_id="q2", evaluator="c", ranking=["b", "a", "c"]),
-        ]
+        given = [ballot(name, ["b", "a", "c"], "q2") for name in "abc"]
+        given += [ballot("a", ["a", "b", "c"]), ballot("b", ["c", "a", "b"]), ballot("c", ["c", ["a", "b"]])]
         one = standing(quick(given), "a")
         assert one.se.value == pytest.approx((1 + 2) / 2)
         assert one.pe.value == pytest.approx(((2 + 2.5) / 2 + 2) / 2)

@@ -13,7 +13,7 @@ from metajudge.decision import load_policy
 from metajudge.decision.load import case_rubric
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC, criteria_request
-from metajudge.judging.judges import GradingJudge, PairwiseJudge, ranking_request
+from metajudge.judging.judges import GradingJudge, PairwiseJudge, RankingForm, ranking_request
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.peers.protocol import Peer, answer_key, ballot_key
@@ -109,7 +109,8 @@ def task_call_keys():
         yield f"call case {plan.name}", key(CaseJudge("ann", asked).request(given, stage, plan, rubric))
     labels = blind(ITEM.responses, seed=3, evaluation="i1/c1/r1", judge="ann")
     yield "call rank", key(ranking_request(ITEM.question, ITEM.responses, labels, GENERIC))
-    yield "call rank with ties", key(ranking_request(ITEM.question, ITEM.responses, labels, ties=True, reference="4"))
+    tied = RankingForm(ties=True, reference="4")
+    yield "call rank with ties", key(ranking_request(ITEM.question, ITEM.responses, labels, form=tied))
     yield "call criteria", key(criteria_request(ITEM.question))
 
 

@@ -3,11 +3,12 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from metajudge.clashes.record import ClashRecord, JudgeVote, Score
+from metajudge.clashes.record import ClashRecord, JudgeVote
 from metajudge.clashes.tally import Voter, tally
 from metajudge.errors import FailureKind
 from metajudge.judging.answers import CandidateAnswer
 from metajudge.judging.criteria import GENERIC, CriteriaSet
+from metajudge.judging.ranking_replies import Score
 from metajudge.reviews.opening import review_of
 from metajudge.reviews.review import PolicyUsed, Review
 from metajudge.store import RunRecord, open_store

@@ -4,16 +4,13 @@ import json
 import random
 
 import pytest
-import typer
 from metajudge.benchmarks.agent_clash.figures import PUBLISHED, agrees, beside
 from metajudge.benchmarks.agent_clash.records import load_study
 from metajudge.benchmarks.agent_clash.report import recompute, report_of
 from metajudge.benchmarks.figure import Explanation, Figure, to_json
 
-from metajudge.cli import bench as bench_cli
 from metajudge.report.html import to_html
-from tests.benchmarks.agent_clash.studies import values
-from tests.doubles.clash_study import PANEL, lost, relabelled, row, study, vote, write
+from tests.doubles.clash_study import PANEL, lost, relabelled, row, study, values, vote, write
 
 
 def test_no_statistic_is_made_up_where_rows_are_missing(figures):
@@ -139,10 +136,6 @@ def test_an_unpublished_attempt_counts_for_self_votes_and_positions_alone(figure
     never_published = row(7, "bbb", published=False)
     assert figures([*rows, never_published])["exp1.n"].value == 2
     assert figures([*rows, never_published])["exp1.human_winners"].n == 2
-
-
-app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-app.add_typer(bench_cli.app)
 
 
 def test_exchanging_labels_everywhere_changes_nothing_but_positions(figures):

@@ -2,8 +2,7 @@ import pytest
 from metajudge.benchmarks.agent_clash.records import load_study
 
 from metajudge.errors import InputError
-from tests.benchmarks.agent_clash.studies import values
-from tests.doubles.clash_study import PANEL, lost, row, vote, write
+from tests.doubles.clash_study import PANEL, lost, row, values, vote, write
 
 
 def test_choices_are_read_by_the_label_map_not_by_the_label(figures):

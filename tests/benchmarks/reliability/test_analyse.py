@@ -1,7 +1,6 @@
 """From records of a panel to its report: what is counted, left out and said."""
 
 import pytest
-from metajudge.benchmarks.figure import Figure
 from metajudge.benchmarks.reliability.analysis import analyse_records
 from metajudge.benchmarks.reliability.records import evaluations_of, read_clash_records
 from metajudge.benchmarks.reliability.report import report_of
@@ -10,8 +9,7 @@ from metajudge.benchmarks.reliability.run import Protocol, run_panel
 from metajudge.clashes.clash import Clash, Judge
 from metajudge.errors import InputError
 from metajudge.report.html import to_html
-from tests.benchmarks.reliability.panels import panel, steady
-from tests.doubles.reliability import fond_of, pair
+from tests.doubles.reliability import fond_of, pair, panel, steady
 
 
 async def test_records_survive_a_file_and_are_analysed_alone(tmp_path):
@@ -70,16 +68,3 @@ async def test_records_of_another_panel_are_not_gone_on_from():
     other = await run_panel(items, panel(fond_of("good", "crow")), Protocol(runs=1))
     with pytest.raises(InputError, match="different panels"):
         evaluations_of([*done.records, *other.records])
-
-
-def figures(p=0.001, unanimous=85.0, split=60.0):
-    def one(value, n, low=None, high=None):
-        why = None if value is not None else "none"
-        return Figure(value=value, n=n, low=low, high=high, definition="d", why=why)
-
-    return {
-        "run1.concordance": one(76.0, 100, 66.8, 83.3),
-        "unanimity.unanimous": one(unanimous, 60, 73.9, 91.9),
-        "unanimity.split": one(split, 40),
-        "unanimity.fisher_p": one(p, 100),
-    }

@@ -2,8 +2,7 @@ from metajudge.benchmarks.reliability.analysis import analyse_records
 from metajudge.benchmarks.reliability.records import evaluations_of
 from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
-from tests.benchmarks.reliability.panels import panel
-from tests.doubles.reliability import fond_of, pair
+from tests.doubles.reliability import fond_of, pair, panel
 
 
 async def test_the_targeted_third_run_takes_what_the_rule_says():
