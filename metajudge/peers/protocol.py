@@ -4,8 +4,10 @@ What a ballot depends on is in its key: the question, every answer as shown, who
 the order. Nothing else: an earlier ballot with the same key is the same ballot.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from metajudge.agents.exchange import ask
@@ -23,56 +25,12 @@ from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
-DOMAINS: dict[str, tuple[Criterion, ...]] = {
-    domain: weighted(criteria)
-    for domain, criteria in {
-        "math": [
-            ("result", "Is the final result right, and is it stated?", 3.0),
-            ("derivation", "Does every step follow, so that the result is reached and not guessed?", 2.0),
-            ("clarity", "Can the derivation be checked without effort, and without padding?", 1.0),
-        ],
-        "code": [
-            ("correctness", "Does the code do what was asked, edge cases included, when it is traced?", 3.0),
-            ("fit", "Does it keep to the language, the interface and the limits that were asked for?", 2.0),
-            ("readability", "Could a colleague maintain it, without needless parts?", 1.0),
-        ],
-        "reasoning": [
-            ("conclusion", "Is the conclusion the one that follows?", 3.0),
-            ("soundness", "Does every step hold, with no unstated leap?", 2.0),
-            ("clarity", "Can the argument be followed without effort, and without padding?", 1.0),
-        ],
-        "knowledge": [
-            ("accuracy", "Is every statement true?", 3.0),
-            ("completeness", "Is what the question needs there, and what is uncertain marked as such?", 2.0),
-            ("clarity", "Is it to the point?", 1.0),
-        ],
-        "instruction": [
-            ("constraints", "Is every single instruction met: format, length, wording, what to leave out?", 3.0),
-            ("content", "Is what is said within these constraints right and useful?", 2.0),
-            ("clarity", "Is it free of remarks that nobody asked for?", 1.0),
-        ],
-        "writing": [
-            ("voice", "Does the text have a manner of its own that suits the task, without stock phrases?", 2.0),
-            ("substance", "Are there ideas, images or turns that a reader would remember?", 2.0),
-            ("craft", "Do structure, rhythm and language carry it?", 1.0),
-            ("task", "Is it what was asked for: form, length, audience?", 1.0),
-        ],
-    }.items()
-}
+_DOMAINS = tomllib.loads(files("metajudge.peers").joinpath("domains.toml").read_text("utf-8"))
+
+DOMAINS: dict[str, tuple[Criterion, ...]] = {name: weighted(one["criteria"]) for name, one in _DOMAINS.items()}
 """Domain -> its criteria. A question of no domain, or of another one, is ranked without criteria."""
 
-ALIASES = {
-    alias: domain
-    for domain, aliases in {
-        "math": ("mathematics", "gsm8k"),
-        "code": ("coding", "programming", "humaneval"),
-        "reasoning": ("logic", "bbh"),
-        "knowledge": ("mmlu", "ceval", "facts"),
-        "instruction": ("ifeval", "instruction_following"),
-        "writing": ("creative_writing", "creative"),
-    }.items()
-    for alias in aliases
-}
+ALIASES = {alias: name for name, one in _DOMAINS.items() for alias in one["aliases"]}
 """Other names of domains."""
 
 

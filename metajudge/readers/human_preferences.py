@@ -11,9 +11,11 @@ English, and at least 30 characters a response. Every row left out is counted wi
 """
 
 import random
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,40 +33,10 @@ SEED = 42
 
 MIN_CHARACTERS = 30
 
-ARENA_MODELS: Mapping[str, str] = {
-    "gpt-4o-2024-05-13": "gpt-4o",
-    "gpt-4o-2024-08-06": "gpt-4o-aug",
-    "gpt-4o-mini-2024-07-18": "gpt-4o-mini",
-    "gpt-4-turbo-2024-04-09": "gpt-4-turbo",
-    "gpt-4-0125-preview": "gpt-4-turbo-jan",
-    "gpt-4-1106-preview": "gpt-4-turbo-nov",
-    "gpt-4-0314": "gpt-4",
-    "gpt-4-0613": "gpt-4",
-    "chatgpt-4o-latest": "chatgpt-4o",
-    "chatgpt-4o-latest-20240808": "chatgpt-4o",
-    "claude-3-5-sonnet-20240620": "claude-3.5-sonnet",
-    "claude-3-opus-20240229": "claude-3-opus",
-    "claude-3-sonnet-20240229": "claude-3-sonnet",
-    "claude-3-haiku-20240307": "claude-3-haiku",
-    "gemini-1.5-pro-api-0514": "gemini-1.5-pro",
-    "gemini-1.5-pro-exp-0801": "gemini-1.5-pro-exp",
-    "gemini-1.5-flash-api-0514": "gemini-1.5-flash",
-    "llama-3-70b-instruct": "llama-3-70b",
-    "llama-3.1-70b-instruct": "llama-3.1-70b",
-    "llama-3.1-405b-instruct": "llama-3.1-405b",
-    "mistral-large-2407": "mistral-large-2",
-    "mixtral-8x22b-instruct-v0.1": "mixtral-8x22b",
-    "deepseek-v2-api-0628": "deepseek-v2",
-    "deepseek-coder-v2": "deepseek-coder-v2",
-    "deepseek-coder-v2-0724": "deepseek-coder-v2",
-    "yi-large": "yi-large",
-    "yi-large-preview": "yi-large-preview",
-    "qwen2-72b-instruct": "qwen2-72b",
-    "nemotron-4-340b": "nemotron-340b",
-    "command-r-plus": "command-r-plus",
-}
-"""Ids in Arena-100k -> the names of the study's table 5. The study prints names alone; the ids are those that the Arena
-showed under these names from June to August 2024."""
+ARENA_MODELS: Mapping[str, str] = tomllib.loads(
+    files("metajudge.readers").joinpath("arena_models.toml").read_text("utf-8")
+)
+"""Ids in Arena-100k -> the names of the study's table 5."""
 
 _WINNERS = {"model_a": "A>B", "model_b": "B>A"}
 _LABELS = ("label", "winner", "human_winner_side", "human_winner")
