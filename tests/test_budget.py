@@ -1,6 +1,7 @@
 """The size that the house may have: ``budget.json`` holds the ceilings, and whatever adds must take away.
 
-Lines hidden in longer lines or in fewer docstrings show in the statements, of which there may be .57 a line.
+Lines hidden in longer lines or in fewer docstrings show in the statements, of which there may be .54 a line of all source,
+data files included: names and texts that move from a module to a file change nothing in that.
 """
 
 import ast
@@ -55,7 +56,7 @@ def test_every_total_has_a_ceiling(totals):
 
 
 def test_lines_are_not_hidden_in_longer_ones(totals):
-    assert totals["statements"] <= 0.57 * totals["lines"]
+    assert totals["statements"] <= 0.54 * (totals["lines"] + totals["other_source_lines"])
 
 
 def test_no_module_is_longer_than_500_lines():

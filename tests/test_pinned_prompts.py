@@ -1,4 +1,4 @@
-"""Tasks other than vetting use the prompt set that a panel file names, else the first one."""
+"""Every task uses the prompt set that a panel names, else the newest one."""
 
 import re
 
@@ -39,19 +39,19 @@ def token_lengths(server):
     return {len(token) for text in texts for token in TOKEN.findall(text)}
 
 
-@pytest.mark.parametrize("pinned", [None, NEWEST])
+@pytest.mark.parametrize("pinned", [None, FIRST])
 @pytest.mark.parametrize("task", TASKS)
 async def test_each_task_asks_by_the_set_that_is_named(task, pinned):
     with LLMServer() as server:
         more = {} if pinned is None else {"prompt_version": pinned}
         async with Session(panel=panel(server, **more)) as session:
             await TASKS[task](session)
-    assert token_lengths(server) == {DIGITS[pinned or FIRST]}
+    assert token_lengths(server) == {DIGITS[pinned or NEWEST]}
 
 
-async def test_an_engine_that_vets_by_the_newest_set_judges_by_the_first_unless_told():
+async def test_an_engine_judges_by_the_newest_set_too():
     with LLMServer() as server:
         async with Engine(panel=panel(server)) as engine:
             assert engine.vetter.default.prompt_version == NEWEST
             await judge_item(engine, ITEM)
-    assert token_lengths(server) == {DIGITS[FIRST]}
+    assert token_lengths(server) == {DIGITS[NEWEST]}

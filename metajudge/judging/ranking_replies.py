@@ -110,7 +110,9 @@ def parse_ranking_reply(
         ReplyProblemsError: with every problem found.
     """
     answer = load_object(text)
-    reasons = free_text(answer.pop(ANALYSIS, None)) or "" if analysis else answer.get("comparison", "")
+    reasons: Any = answer.get("comparison", "")
+    if analysis:  # the text of the former form is read, too: neither of them is scored
+        reasons = free_text(answer.pop(ANALYSIS, answer.pop("comparison", None))) or ""
     known = ("scores", "ranking") if criteria else ("ranking",)
     problems = name_problems(answer, known if analysis else (*known[:-1], "comparison", "ranking"))
     if not isinstance(reasons, str):
