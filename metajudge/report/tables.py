@@ -100,7 +100,8 @@ _WRITERS: dict[Kind, Callable[[float], str]] = {
     "percent": lambda value: f"{100 * value:.1f}",
     # A difference that rounds to nothing has no sign.
     "points": lambda value: f"{100 * value:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0"),
-    "number": lambda value: f"{value:.3f}",
+    # Half a unit of the last digit is not decided by the noise of floats.
+    "number": lambda value: f"{round(value, 9):.3f}",
     "usd": lambda value: dollars(value),
 }
 

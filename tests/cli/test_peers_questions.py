@@ -97,8 +97,8 @@ def mean_interval(values, drawn):
 
 
 def printed_figure(value, low=None, high=None):
-    value = round(float(value), 12) + 0.0
-    return f"{value:.3f}" + ("" if low is None else f" ({low:.3f} to {high:.3f})")
+    value, *ends = [round(float(one), 9) + 0.0 for one in (value, low, high) if one is not None]
+    return f"{value:.3f}" + (f" ({ends[0]:.3f} to {ends[1]:.3f})" if ends else "")
 
 
 def table_rows(output, caption):
