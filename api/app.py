@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.middleware.cors import CORSMiddleware
@@ -57,16 +58,16 @@ DETAILED = "/readyz"
 """This path says more to callers with a key."""
 
 
+@dataclass(slots=True)
 class Gate:
     """Checks the host and origin of every request, keys and rates of paths under ``/v1``, and the number in flight.
 
     The caller is stored in ``scope["state"]["who"]``; :mod:`.authorization` checks scopes.
     """
 
-    def __init__(self, app: ASGIApp, most_open: int) -> None:
-        self.app = app
-        self.most_open = most_open
-        self.open = 0
+    app: ASGIApp
+    most_open: int
+    open: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -127,6 +128,7 @@ def _given(headers: dict[bytes, bytes]) -> str | None:
     return None if key is None else key.decode("latin-1")
 
 
+@dataclass(frozen=True, slots=True)
 class RequestId:
     """Gives every request an id, in ``scope["state"]`` and the ``x-request-id`` header; counts it and logs it.
 
@@ -134,9 +136,8 @@ class RequestId:
     unhandled error becomes a problem here, so that it is counted and has an id.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app = app
-        self.metrics = metrics
+    app: ASGIApp
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from fastapi import HTTPException, Request
 
@@ -46,82 +45,60 @@ class Operation:
         return not self.scopes or not self.scopes.isdisjoint(caller.scopes)
 
 
-def _operation(scopes: Iterable[Scope], *routes: str, owned: bool = False, machine: bool = False) -> Operation:
+def _operation(scopes: Iterable[Scope], *rows: str, owned: bool = False, machine: bool = False) -> Operation:
+    """An operation; each row is a method and its paths."""
+    routes = tuple(f"{verb} {path}" for verb, *paths in map(str.split, rows) for path in paths)
     return Operation(frozenset(scopes), routes, owned, machine)
 
 
+_USERS, _READERS = (_VET, _READ, _ADMIN), (_READ, _REVIEW, _ADMIN)
 _REVIEWING = ("claim", "release", "decide", "amend", "comment", "assign")
 OPERATIONS = (
     # What needs no key.
-    _operation((), "GET /healthz", "GET /readyz", "GET /version", "GET /openapi.json", "GET /docs"),
-    _operation((), "GET /login", "POST /login", "POST /logout", "GET /static/{name}"),
+    _operation((), "GET /healthz /readyz /version /openapi.json /docs /login /static/{name}", "POST /login /logout"),
     _operation(ALL_SCOPES, "GET /", "POST /preferences"),
     _operation((_READ, _ADMIN), METRICS),
     # Whatever asks models.
-    _operation((_VET,), "POST /v1/vet", "POST /v1/vet/stream", "POST /v1/judge", "POST /v1/clash", "POST /v1/cases"),
-    _operation((_VET,), "POST /v1/vet/batch", "POST /v1/clash/batch", "POST /v1/cases/batch"),
+    _operation((_VET,), "POST /v1/vet /v1/vet/stream /v1/judge /v1/clash /v1/cases"),
+    _operation((_VET,), "POST /v1/vet/batch /v1/clash/batch /v1/cases/batch"),
     # Jobs: a list contains the caller's own.
-    _operation((_VET, _READ, _ADMIN), "GET /v1/jobs", "GET /jobs"),
-    _operation(
-        (_VET, _READ, _ADMIN), "GET /v1/jobs/{job_id}", "GET /v1/jobs/{job_id}/events", "GET /jobs/{job_id}", owned=True
-    ),
-    _operation(
-        (_VET, _READ, _ADMIN),
-        "GET /v1/jobs/{job_id}/results",
-        "GET /jobs/{job_id}/results.jsonl",
-        owned=True,
-        machine=True,
-    ),
+    _operation(_USERS, "GET /v1/jobs /jobs"),
+    _operation(_USERS, "GET /v1/jobs/{job_id} /v1/jobs/{job_id}/events /jobs/{job_id}", owned=True),
+    _operation(_USERS, "GET /v1/jobs/{job_id}/results /jobs/{job_id}/results.jsonl", owned=True, machine=True),
     _operation((_VET, _ADMIN), "DELETE /v1/jobs/{job_id}", "POST /jobs/{job_id}/cancel", owned=True),
     # Stored records.
-    _operation((_READ, _REVIEW, _ADMIN), "GET /v1/assessments", "GET /v1/assessments/{name:path}", machine=True),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /assessments", "GET /assessments/{number}"),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /dashboard", "GET /runs", "GET /runs/{run_id}", "GET /search"),
+    _operation(_READERS, "GET /v1/assessments /v1/assessments/{name:path}", machine=True),
+    _operation(_READERS, "GET /assessments /assessments/{number} /dashboard /runs /runs/{run_id} /search"),
     _operation((_ADMIN,), "GET /audit-log", machine=True),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /monitor", "GET /v1/monitor"),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /v1/outcomes", "GET /v1/outcomes/events", "GET /outcomes", machine=True),
+    _operation(_READERS, "GET /monitor /v1/monitor"),
+    _operation(_READERS, "GET /v1/outcomes /v1/outcomes/events /outcomes", machine=True),
     _operation((_READ, _ADMIN), "POST /v1/export/preferences", machine=True),
-    _operation((_VET, _READ, _ADMIN), "POST /v1/rank", "POST /v1/peers", "POST /v1/audit"),
+    _operation(_USERS, "POST /v1/rank /v1/peers /v1/audit"),
     # Reviews.
-    _operation((_READ, _REVIEW, _ADMIN), "GET /v1/reviews", "GET /v1/reviews/{review_id}", machine=True),
-    _operation(
-        (_READ, _REVIEW, _ADMIN),
-        "GET /reviews",
-        "GET /reviews/{review_id}",
-        "GET /clash",
-        "GET /clash/people",
-        "GET /clash/{review_id}",
-    ),
+    _operation(_READERS, "GET /v1/reviews /v1/reviews/{review_id}", machine=True),
+    _operation(_READERS, "GET /reviews /reviews/{review_id} /clash /clash/people /clash/{review_id}"),
     _operation(
         (_REVIEW,),
-        *(f"POST /v1/reviews/{{review_id}}/{what}" for what in _REVIEWING),
-        *(f"POST /reviews/{{review_id}}/{what}" for what in _REVIEWING),
-        *("POST /v1/reviews/decide", "GET /v1/reviews/progress", "POST /reviews/next", "POST /clash"),
+        *(f"POST /v1/reviews/{{review_id}}/{what} /reviews/{{review_id}}/{what}" for what in _REVIEWING),
+        *("POST /v1/reviews/decide /reviews/next /clash", "GET /v1/reviews/progress"),
     ),
     # Rubrics, policies and calibrations in force.
-    _operation((_VET, _READ, _ADMIN), "GET /v1/rubrics", "GET /v1/rubrics/{name}"),
-    _operation((_VET, _READ, _ADMIN), "GET /v1/policies", "GET /v1/policies/{name}", "GET /v1/calibrations"),
-    _operation((_VET, _READ, _ADMIN), "GET /policies", "GET /policies/{name}"),
+    _operation(_USERS, "GET /v1/rubrics /v1/rubrics/{name} /v1/policies /v1/policies/{name} /v1/calibrations"),
+    _operation(_USERS, "GET /policies /policies/{name}"),
     _operation((_READ, _ADMIN), "POST /policies/{name}/simulate"),
-    _operation((_READ, _REVIEW, _ADMIN), "GET /proposals", "GET /proposals/{proposal_id}"),
+    _operation(_READERS, "GET /proposals /proposals/{proposal_id}"),
+    _operation(
+        (_ADMIN,), "POST /policies/{name}/propose /proposals/{proposal_id}/backtest /proposals/{proposal_id}/activate"
+    ),
+    _operation((_ADMIN,), "PUT /v1/rubrics/{name} /v1/policies/{name}", "GET /v1/changes /v1/audit"),
+    _operation(_READERS, "GET /v1/feedback /v1/feedback/proposals /v1/feedback/activations"),
     _operation(
         (_ADMIN,),
-        "POST /policies/{name}/propose",
-        "POST /proposals/{proposal_id}/backtest",
-        "POST /proposals/{proposal_id}/activate",
+        "POST /v1/feedback/proposals /v1/feedback/drafts",
+        *(f"POST /v1/feedback/proposals/{{proposal_id}}/{what}" for what in ("backtest", "activate")),
+        *(f"POST /v1/feedback/drafts/{{draft_id}}/{what}" for what in ("rejudge", "activate")),
     ),
-    _operation((_ADMIN,), "PUT /v1/rubrics/{name}", "PUT /v1/policies/{name}", "GET /v1/changes", "GET /v1/audit"),
-    _operation((_READ, _REVIEW, _ADMIN), *(f"GET /v1/feedback{what}" for what in ("", "/proposals", "/activations"))),
-    _operation(
-        (_ADMIN,),
-        "POST /v1/feedback/proposals",
-        "POST /v1/feedback/proposals/{proposal_id}/backtest",
-        "POST /v1/feedback/proposals/{proposal_id}/activate",
-        "POST /v1/feedback/drafts",
-        "POST /v1/feedback/drafts/{draft_id}/rejudge",
-        "POST /v1/feedback/drafts/{draft_id}/activate",
-    ),
-    _operation((_READ, _ADMIN), "GET /v1/feedback/drafts", "GET /v1/feedback/drafts/{draft_id}"),
+    _operation((_READ, _ADMIN), "GET /v1/feedback/drafts /v1/feedback/drafts/{draft_id}"),
 )
 ROUTES: Mapping[str, Operation] = {route: one for one in OPERATIONS for route in one.routes}
 
@@ -137,7 +114,8 @@ async def authorize(request: Request) -> None:
     operation = ROUTES.get(f"{request.method} {request.scope['route'].path}")
     if operation is None:
         raise HTTPException(403, "this operation is refused: no scope is declared for it")
-    if request.method == "POST" and "idempotency-key" in request.headers and not _takes_key(request.scope["route"]):
+    taken = {field.alias.lower() for field in request.scope["route"].dependant.header_params}
+    if request.method == "POST" and "idempotency-key" in request.headers and "idempotency-key" not in taken:
         raise HTTPException(422, "this operation takes no Idempotency-Key: send the request without it")
     if not operation.scopes or (operation is ROUTES[METRICS] and request.app.state.service.options.metrics == "open"):
         return
@@ -155,11 +133,6 @@ async def authorize(request: Request) -> None:
             raise HTTPException(404, f"there is no job {job_id!r}, or it was deleted")
     if operation.machine:
         await _check_blind(running, session_of(request), request.path_params.get("review_id"))
-
-
-def _takes_key(route: Any) -> bool:
-    """Whether a route honours idempotency keys."""
-    return any(field.alias.lower() == "idempotency-key" for field in route.dependant.header_params)
 
 
 def permits(caller: Caller, address: str) -> bool:

@@ -102,20 +102,16 @@ class Promises:
 
     Args:
         webhook: receives alarms; None to send none.
-        pause_s: before each check.
 
     Attributes:
         last: the newest reports of a check, without drift; empty before the first.
     """
 
-    def __init__(
-        self, store: Store | None, computing: Computing, webhook: Webhook | None, pause_s: float = CHECK_AFTER_S
-    ) -> None:
+    def __init__(self, store: Store | None, computing: Computing, webhook: Webhook | None) -> None:
         self.last: tuple[PromiseReport, ...] = ()
         self._store = store
         self._computing = computing
         self._webhook = webhook
-        self._pause_s = pause_s
         self._wanted = False
         self._task: asyncio.Task[None] | None = None
 
@@ -129,7 +125,7 @@ class Promises:
 
     async def _while_wanted(self) -> None:
         while self._wanted:
-            await asyncio.sleep(self._pause_s)
+            await asyncio.sleep(CHECK_AFTER_S)
             self._wanted = False
             try:
                 await self._computing.ask(self.check)

@@ -9,6 +9,7 @@ import logging
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,14 +30,13 @@ class TimeLimitError(Exception):
     """Work exceeded its time limit."""
 
 
+@dataclass(slots=True)
 class Admission:
     """Counts requests in flight; there is no queue, so refused requests do not slow admitted ones."""
 
-    def __init__(self, most: int, request_s: float) -> None:
-        self.most = most
-        self.request_s = request_s
-        self.in_flight = 0
-        self.refused = 0
+    most: int
+    request_s: float
+    in_flight: int = 0
 
     def check(self) -> None:
         """Refuses if the limit is reached.
@@ -45,7 +45,6 @@ class Admission:
             HTTPException: 503.
         """
         if self.in_flight >= self.most:
-            self.refused += 1
             raise HTTPException(
                 503, f"{self.most} requests are already in flight: try again later", {"Retry-After": "1"}
             )

@@ -131,13 +131,10 @@ def narrow(document: dict[str, Any], *, keyed: bool) -> None:
     for name, rule in RULES.items():
         if name in schemas:
             schemas[name]["allOf"] = [rule]
-    if not keyed:
-        _require_reviewer(document)
-
-
-def _require_reviewer(document: dict[str, Any]) -> None:
+    if keyed:
+        return
     for name in _BY_REVIEWERS:
-        schema = document["components"]["schemas"][name]
+        schema = schemas[name]
         schema["required"] = sorted({*schema.get("required", ()), "reviewer"})
         schema["properties"]["reviewer"]["anyOf"] = [{"type": "string", "minLength": 1, "maxLength": 200}]
     for given in document["paths"]["/v1/reviews/progress"]["get"]["parameters"]:

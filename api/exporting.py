@@ -79,7 +79,8 @@ async def archive_of(store: Store, options: ServiceOptions, asked: ExportRequest
         location = options.store.secret if isinstance(options.store, PostgresUrl) else str(options.store)
         await store.ask(lambda _: None)  # what was acknowledged is in the database now
         summary = await _exported(Order(request=asked, folder=folder, store=location))
-        return await step(asyncio.to_thread(_opened, folder, summary))
+        file = await step(asyncio.to_thread((folder / ARCHIVE).open, "rb"))
+        return Archive(file, os.fstat(file.fileno()).st_size, summary)
     except DiskFullError:
         _log.exception("the disk is full: an export failed")
         detail = "the disk for exports is full: free space there and try again"
@@ -162,8 +163,3 @@ async def _exported(order: Order) -> dict[str, Any]:
     outcome.raise_error()
     assert outcome.summary is not None
     return outcome.summary
-
-
-def _opened(folder: Path, summary: dict[str, Any]) -> Archive:
-    file = (folder / ARCHIVE).open("rb")
-    return Archive(file, os.fstat(file.fileno()).st_size, summary)

@@ -88,8 +88,7 @@ class MetricsPort:
             await self._serving
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._response(scope)
-        await response(scope, receive, send)
+        await (await self._response(scope))(scope, receive, send)
 
     async def _response(self, scope: Scope) -> PlainTextResponse:
         if self._local:

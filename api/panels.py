@@ -193,7 +193,7 @@ class Panels:
         if choice.policy is None:
             return None
         policy = await self.policy(choice.policy)
-        panels = (vetter.default, *vetter.routes.values())
+        panels = vetter.panels
         check_panels(policy, panels)
         remark = mismatch(policy, panels, calibrated=self._engine.calibration is not None)
         if remark is not None and policy.basis == "score":  # without a probability each decision has the reason
@@ -216,8 +216,7 @@ class Panels:
 
     def reads_evidence(self, choice: Choice) -> bool:
         """Whether other judgments of the item can change the assessment."""
-        vetter = self.vetter(choice)
-        panels = (vetter.default, *vetter.routes.values())
+        panels = self.vetter(choice).panels
         return self._engine.calibration is not None or any(panel.strategy is StrategyName.SIGNALS for panel in panels)
 
     def respondents(self, panel: str | None, *, weighted: bool = False) -> list[Respondent]:

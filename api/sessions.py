@@ -49,11 +49,6 @@ class Session(Frozen):
     plain: bool = True
 
     @property
-    def is_login(self) -> bool:
-        """Whether the session is logged in."""
-        return self.caller is not None
-
-    @property
     def mark(self) -> str:
         """Identifies the session in stored records; form tokens and cookies cannot be derived from it."""
         return hashlib.sha256(self.nonce.encode()).hexdigest()[:16]
@@ -176,7 +171,7 @@ async def drop_ended_session(request: Request) -> None:
     """Replaces the session of a request with a new one if it was logged out on any replica."""
     running: Service = request.app.state.service
     session = session_of(request)
-    if session.is_login and await running.visitors.is_ended(session.mark):
+    if session.caller is not None and await running.visitors.is_ended(session.mark):
         change_session(request, sessions_of(request).new())
 
 

@@ -46,8 +46,7 @@ async def traced(
         span.set_attribute("metajudge.judgment.id", judgment.id)
         found = await work()
         if span.is_recording():
-            for name, value in _attributes(found).items():
-                span.set_attribute(name, value)
+            span.set_attributes(_attributes(found))
         logger = event_logger()
         texts = os.environ.get(CAPTURE, "").strip().lower() in _CAPTURED
         for attributes in _events(judgment, found, texts=texts):
@@ -74,17 +73,18 @@ def _links(judgment: Judgment) -> list[Any]:
 
 
 def _attributes(found: Assessment) -> dict[str, Any]:
-    attributes = {
-        "metajudge.status": found.status.value,
-        "metajudge.strategy": found.strategy,
-        "metajudge.accepted": found.kept,
-        "metajudge.probability": found.probability,
-        "metajudge.decision": None if found.decision is None else found.decision.action.value,
-        "metajudge.calls": found.calls,
-        "gen_ai.usage.input_tokens": found.usage.input_tokens,
-        "gen_ai.usage.output_tokens": found.usage.output_tokens,
-    }
-    return _present(attributes)
+    return _present(
+        {
+            "metajudge.status": found.status.value,
+            "metajudge.strategy": found.strategy,
+            "metajudge.accepted": found.kept,
+            "metajudge.probability": found.probability,
+            "metajudge.decision": None if found.decision is None else found.decision.action.value,
+            "metajudge.calls": found.calls,
+            "gen_ai.usage.input_tokens": found.usage.input_tokens,
+            "gen_ai.usage.output_tokens": found.usage.output_tokens,
+        }
+    )
 
 
 def _events(judgment: Judgment, found: Assessment, *, texts: bool) -> Iterator[dict[str, Any]]:

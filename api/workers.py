@@ -142,10 +142,8 @@ class _Supervisor:
             return
         worker.due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0**worker.soon_ended)
         worker.soon_ended = min(worker.soon_ended + 1, 30)
-        if since is None:
-            self._start_failed(code)
-
-    def _start_failed(self, code: int) -> None:
+        if since is not None:
+            return
         self._failed_starts += 1
         if self._failed_starts < FAILED_STARTS or any(one.serving_since is not None for one in self._workers):
             return

@@ -30,8 +30,6 @@ STATE_TONES = {
     JobState.RUNNING: "accent",
     JobState.QUEUED: "",
 }
-CHECKED = 1000
-"""Results that are read at a time to see whether one is hidden."""
 _NOUNS = {"vet": "judgment", "clash": "clash", "case": "case"}
 RUN_TONES = {"finished": "good", "running": "accent", "interrupted": "warn", "budget": "warn", "failed": "bad"}
 
@@ -107,18 +105,6 @@ async def _first_question(visit: Visit, status: JobStatus) -> str | None:
     return next(iter((await _questions(visit, found)).values()), None)
 
 
-async def _has_hidden(visit: Visit, job_id: str) -> bool:
-    hidden, after = await visit.hidden(), -1
-    while hidden:
-        found = await visit.running.jobs.results_page(job_id, after, CHECKED)
-        if any(row.judgment_id in hidden for row in found.rows):
-            return True
-        if found.next_cursor is None or len(found.rows) < CHECKED:
-            return False
-        after = found.next_cursor
-    return False
-
-
 @router.get("/jobs/{job_id}/results.jsonl")
 async def results(visit: VisitDep, job_id: str) -> Response:
     """All results as a file, for the session; the path under ``/v1`` needs a key.
@@ -128,8 +114,10 @@ async def results(visit: VisitDep, job_id: str) -> Response:
     """
     from ..routes.jobs import results as all_results
 
-    if await _has_hidden(visit, job_id):
-        raise HTTPException(403, "some of these wait for your blind decision: decide them first")
+    if hidden := await visit.hidden():
+        async for row in visit.running.jobs.all_results(job_id):
+            if row.judgment_id in hidden:
+                raise HTTPException(403, "some of these wait for your blind decision: decide them first")
     response = await all_results(visit.running, job_id, "application/x-ndjson")
     response.headers["Content-Disposition"] = 'attachment; filename="results.jsonl"'
     return response

@@ -7,7 +7,6 @@ from fastapi.responses import RedirectResponse
 
 from ..authorization import permits
 from ..deps import Service
-from ..keys import Caller
 from ..sessions import change_session, session_of, sessions_of
 from .page_route import PageRoute, VisitDep
 from .rendering import NAVIGATION, page
@@ -21,11 +20,6 @@ def own_path(wanted: str) -> str:
     """A redirect target: a path of this service, never another site."""
     plain = wanted.isprintable() and "\\" not in wanted
     return wanted if plain and wanted.startswith("/") and not wanted.startswith("//") else HOME
-
-
-def landing(caller: Caller, wanted: str) -> str:
-    """The page after a login: the requested one, else the first one the scopes permit."""
-    return next(one for one in (own_path(wanted), *(address for _, address, _ in NAVIGATION)) if permits(caller, one))
 
 
 def go_to(path: str) -> Response:
@@ -66,7 +60,9 @@ async def log_in(
         "reviewer": name.strip() or None,
     }
     change_session(request, sessions.new().model_copy(update=given))
-    return go_to(landing(caller, next))
+    pages = (own_path(next), *(address for _, address, _ in NAVIGATION))  # the requested one, else the first permitted
+    where, *_ = (one for one in pages if permits(caller, one))
+    return go_to(where)
 
 
 @router.post("/logout")

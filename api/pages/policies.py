@@ -1,5 +1,6 @@
 """Policies with their bands, versions and simulations; proposals with evidence, which an administrator activates."""
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -163,18 +164,20 @@ async def proposal(visit: StoredVisit, proposal_id: str) -> Response:
 @router.post("/proposals/{proposal_id}/backtest")
 async def backtest(visit: StoredVisit, proposal_id: str) -> Response:
     """Tests a proposal on all cases decided by now."""
-    try:
-        await backtest_again(visit, proposal_id)
-    except (InputError, PolicyError) as error:
-        return await _proposal_page(visit, proposal_id, http_status=422, problem=str(error))
-    return go_to(f"/proposals/{proposal_id}")
+    return await _after(visit, proposal_id, backtest_again(visit, proposal_id))
 
 
 @router.post("/proposals/{proposal_id}/activate")
 async def activate(visit: StoredVisit, proposal_id: str, reason: Reason = "") -> Response:
     """Puts a proposal in force, under the person's name."""
+    by = visit.viewer.reviewer or visit.caller.name
+    return await _after(visit, proposal_id, put_in_force(visit, proposal_id, by, reason.strip()), reason)
+
+
+async def _after(visit: StoredVisit, proposal_id: str, work: Awaitable[object], reason: str = "") -> Response:
+    """The page of a proposal after some work on it, or with the work's problem."""
     try:
-        await put_in_force(visit, proposal_id, visit.viewer.reviewer or visit.caller.name, reason.strip())
+        await work
     except (InputError, PolicyError) as error:
         return await _proposal_page(visit, proposal_id, http_status=422, problem=str(error), reason=reason)
     return go_to(f"/proposals/{proposal_id}")

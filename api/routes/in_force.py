@@ -16,21 +16,18 @@ from ..errors import answered_as
 from ..panels import Name, policy_names
 from .feedback import loop_of
 
-RUBRIC_EXAMPLES: Any = {
-    "short": {
-        "summary": "The built-in rubric short, under another name",
-        "value": {**load_rubric("short").model_dump(mode="json"), "name": "mine"},
-    }
-}
-POLICY_EXAMPLES: Any = {
-    "verdict_score": {
-        "summary": "The built-in policy verdict_score, under another name",
-        "value": {**load_policy("verdict_score").model_dump(mode="json"), "name": "mine"},
-    }
-}
 rubric_router = APIRouter(prefix="/v1/rubrics", tags=["rubrics"])
 policy_router = APIRouter(prefix="/v1/policies", tags=["policies"])
 calibration_router = APIRouter(prefix="/v1/calibrations", tags=["calibrations"])
+
+
+def _example(noun: str, one: Rubric | Policy) -> Any:
+    summary = f"The built-in {noun} {one.name}, under another name"
+    return {one.name: {"summary": summary, "value": {**one.model_dump(mode="json"), "name": "mine"}}}
+
+
+RUBRIC_EXAMPLES = _example("rubric", load_rubric("short"))
+POLICY_EXAMPLES = _example("policy", load_policy("verdict_score"))
 
 
 class PolicyInForce(BaseModel):

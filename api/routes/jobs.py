@@ -1,7 +1,7 @@
 """Batches of judgments, clashes and cases, worked on in the background."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.responses import StreamingResponse
@@ -33,14 +33,16 @@ from ..tasks import (
 from ..uploads import receive_upload
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
+Route = TypeVar("Route", bound=Callable[..., Any])
 
 
-def _upload(example: Any, *schemas: str) -> dict[str, Any]:
-    """A batch's body for the OpenAPI document."""
+def _batch(path: str, summary: str, example: Any, *schemas: str) -> Callable[[Route], Route]:
+    """A route that takes an upload of records, and answers with its job."""
     kinds = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
     record = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     array = {"type": "array", "items": record, "minItems": 1}
-    return upload_body(array, [example], f"One {' or '.join(schemas)} a line.")
+    body = upload_body(array, [example], f"One {' or '.join(schemas)} a line.")
+    return router.post(path, status_code=202, summary=summary, response_model=JobStatus, openapi_extra=body)
 
 
 class JobResult(BaseModel):
@@ -64,13 +66,7 @@ class ResultPage(BaseModel):
     )
 
 
-@router.post(
-    "/vet/batch",
-    status_code=202,
-    summary="Vet many judgments in the background",
-    response_model=JobStatus,
-    openapi_extra=_upload(EXAMPLE_JUDGMENT, "Judgment"),
-)
+@_batch("/vet/batch", "Vet many judgments in the background", EXAMPLE_JUDGMENT, "Judgment")
 async def vet_batch(call: CallDep, choice: Annotated[Choice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it arrives.
 
@@ -79,13 +75,7 @@ async def vet_batch(call: CallDep, choice: Annotated[Choice, Query()], key: Idem
     return await _accepted(call, choice, key)
 
 
-@router.post(
-    "/clash/batch",
-    status_code=202,
-    summary="Run many clashes in the background",
-    response_model=JobStatus,
-    openapi_extra=_upload(EXAMPLE_JUDGMENT["item"], "Item", "Question"),
-)
+@_batch("/clash/batch", "Run many clashes in the background", EXAMPLE_JUDGMENT["item"], "Item", "Question")
 async def clash_batch(call: CallDep, choice: Annotated[ClashChoice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts items with responses; with `candidates` questions, which their models answer first.
 
@@ -94,13 +84,7 @@ async def clash_batch(call: CallDep, choice: Annotated[ClashChoice, Query()], ke
     return await _accepted(call, choice, key)
 
 
-@router.post(
-    "/cases/batch",
-    status_code=202,
-    summary="Judge and decide many cases in the background",
-    response_model=JobStatus,
-    openapi_extra=_upload(EXAMPLE_CASE, "Case"),
-)
+@_batch("/cases/batch", "Judge and decide many cases in the background", EXAMPLE_CASE, "Case")
 async def cases_batch(call: CallDep, choice: Annotated[CaseChoice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts cases; those that the policy sends to people are queued for review.
 

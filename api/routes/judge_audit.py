@@ -111,18 +111,14 @@ def _answer(folder: Path, on: On | None, right: str | None, unit: str | None, mo
         body = (folder / "body").read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    asked = _of_lines(body, on, right, unit, most) if most else _of_object(body)
-    given, labels = without_silent_verdicts(asked.judgments), asked.labels or None
-    found = audit_judgments(given, labels=labels, on=asked.on, right=asked.right, unit=asked.unit)
-    return found.model_dump_json().encode()
-
-
-def _of_object(body: bytes) -> AuditRequest:
     try:
-        return AuditRequest.model_validate_json(body)
+        asked = _of_lines(body, on, right, unit, most) if most else AuditRequest.model_validate_json(body)
     except ValidationError as error:
         problems = problems_of(error)[:MOST_PROBLEMS]
         raise ProblemError(422, problems[0], problems if len(problems) > 1 else None) from None
+    given, labels = without_silent_verdicts(asked.judgments), asked.labels or None
+    found = audit_judgments(given, labels=labels, on=asked.on, right=asked.right, unit=asked.unit)
+    return found.model_dump_json().encode()
 
 
 def _of_lines(body: bytes, on: On | None, right: str | None, unit: str | None, most: int) -> AuditRequest:

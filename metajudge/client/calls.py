@@ -120,45 +120,31 @@ def _data(response: httpx2.Response) -> Data:
     return dict(response.json())
 
 
-def _json(method: str, path: str, body: Any, key: str | None = None) -> Call[Data]:
-    headers = {} if key is None else {"idempotency-key": key}
-    return Call(method, path, {"json": body, "headers": headers}, _data)
-
-
 def get(path: str, params: Mapping[str, Any] | None = None) -> Call[Data]:
     """A document; parameters that are None are left out."""
     given = {name: value for name, value in (params or {}).items() if value is not None}
     return Call("GET", path, {"params": given}, _data)
 
 
-def vet_options(judgment: Record, key: str | None, choice: Mapping[str, Any]) -> Data:
-    """The request for one vet."""
-    others = [plain(one) for one in choice.get("others", ())]
-    headers = {} if key is None else {"idempotency-key": key}
-    return {"json": {"judgment": plain(judgment), **choice, "others": others}, "headers": headers}
-
-
 def vet(judgment: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Assessment]:
     """One judgment, vetted."""
-    options = vet_options(judgment, key, choice)
-    return Call("POST", "/v1/vet", options, lambda answer: Assessment.model_validate_json(answer.content))
+    others = [plain(one) for one in choice.get("others", ())]
+    body = {"judgment": plain(judgment), **choice, "others": others}
+    headers = {} if key is None else {"idempotency-key": key}
+    read = Assessment.model_validate_json
+    return Call("POST", "/v1/vet", {"json": body, "headers": headers}, lambda answer: read(answer.content))
 
 
-def judge(item: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
-    """The judges of a panel compare or grade an item."""
-    return _json("POST", "/v1/judge", {"item": plain(item), **choice}, _once(key))
+def judging(path: str, name: str, given: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
+    """An item, a question or a case, under its name in the body: judged once."""
+    options = {"json": {name: plain(given), **choice}, "headers": {"idempotency-key": _once(key)}}
+    return Call("POST", path, options, _data)
 
 
 def clash(subject: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
     """A panel ranks the responses of an item, or the candidates' answers to a question."""
-    given = plain(subject)
-    name = "item" if isinstance(subject, Item) or "responses" in given else "question"
-    return _json("POST", "/v1/clash", {name: given, **choice}, _once(key))
-
-
-def case(given: Record, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
-    """One case, judged and decided."""
-    return _json("POST", "/v1/cases", {"case": plain(given), **choice}, _once(key))
+    is_item = isinstance(subject, Item) or "responses" in plain(subject)
+    return judging("/v1/clash", "item" if is_item else "question", subject, key, choice)
 
 
 def batch(path: str, lines: Any, key: str | None, choice: Mapping[str, Any]) -> Call[Data]:
@@ -174,7 +160,8 @@ def audit(lines: Any, choice: Mapping[str, Any]) -> Call[Data]:
 
 def post(path: str, body: Mapping[str, Any]) -> Call[Data]:
     """Any other request with a body; fields that are None are left out."""
-    return _json("POST", path, {name: value for name, value in body.items() if value is not None})
+    given = {name: value for name, value in body.items() if value is not None}
+    return Call("POST", path, {"json": given, "headers": {}}, _data)
 
 
 def of_review(review_id: str, what: str, body: Mapping[str, Any]) -> Call[Data]:
@@ -248,8 +235,3 @@ class Events(list[str]):
         data = [value.removeprefix(" ") for name, value in fields if name == "data"]
         name = next((value.strip() for name, value in fields if name == "event"), "message")
         return (name, json.loads("\n".join(data))) if data else None
-
-
-def connection(url: str, key: str | None, timeout_s: float) -> Data:
-    """Settings of the transport."""
-    return {"base_url": url, "timeout": timeout_s, "headers": {} if key is None else {"authorization": f"Bearer {key}"}}

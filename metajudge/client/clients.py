@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import httpx2
 
@@ -26,15 +26,11 @@ from metajudge.client.errors import ServiceError
 from metajudge.types import Assessment
 
 T = TypeVar("T")
+H = TypeVar("H", bound=httpx2.Client | httpx2.AsyncClient)
 
 
-class Client:
-    """Asks the service at a URL, with an API key where it has any.
-
-    Args:
-        timeout_s: for the connection and for each part of an answer.
-        patience_s: how long a request is sent again that the service was too busy for or that did not reach it.
-    """
+class _Connected(Generic[H]):
+    _transport: type[H]
 
     def __init__(
         self,
@@ -43,8 +39,20 @@ class Client:
         timeout_s: float = 130.0,
         patience_s: float = 60.0,
     ) -> None:
-        self._http = httpx2.Client(**calls.connection(url, key, timeout_s))
+        headers = {} if key is None else {"authorization": f"Bearer {key}"}
+        self._http = self._transport(base_url=url, timeout=timeout_s, headers=headers)
         self._patience_s = patience_s
+
+
+class Client(_Connected[httpx2.Client]):
+    """Asks the service at a URL, with an API key where it has any.
+
+    Args:
+        timeout_s: for the connection and for each part of an answer.
+        patience_s: how long a request is sent again that the service was too busy for or that did not reach it.
+    """
+
+    _transport = httpx2.Client
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +97,7 @@ class Client:
 
     def vet_stream(self, judgment: Record, **choice: Any) -> Iterator[tuple[str, Any]]:
         """Events ``agent``, then ``assessment`` or ``error``, with their data."""
-        return self.stream("POST", "/v1/vet/stream", **calls.vet_options(judgment, None, choice))
+        return self.stream("POST", "/v1/vet/stream", **calls.vet(judgment, None, choice).options)
 
     def vet_batch(self, given: Iterable[Record], *, idempotency_key: str | None = None, **choice: Any) -> Data:
         """Sends many judgments as they come; the job that vets them."""
@@ -97,7 +105,7 @@ class Client:
 
     def judge(self, item: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
         """Has a panel's agents judge an item; ``choice`` is panel, orders, grade, with_reference."""
-        return self._do(calls.judge(item, idempotency_key, choice))
+        return self._do(calls.judging("/v1/judge", "item", item, idempotency_key, choice))
 
     def clash(self, subject: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
         """Ranks the responses of an item blind, or the candidates' answers to a question.
@@ -112,7 +120,7 @@ class Client:
 
     def case(self, case: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
         """Judges and decides one case; ``choice`` is panel, policy."""
-        return self._do(calls.case(case, idempotency_key, choice))
+        return self._do(calls.judging("/v1/cases", "case", case, idempotency_key, choice))
 
     def case_batch(self, cases: Iterable[Record], *, idempotency_key: str | None = None, **choice: Any) -> Data:
         """Sends many cases; the job that judges and decides them."""
@@ -200,18 +208,10 @@ class Client:
         calls.check_all_there(job, count)
 
 
-class AsyncClient:
+class AsyncClient(_Connected[httpx2.AsyncClient]):
     """As :class:`~metajudge.client.clients.Client`, awaited; what it iterates over is iterated with ``async for``."""
 
-    def __init__(
-        self,
-        url: str = "http://127.0.0.1:8080",
-        key: str | None = None,
-        timeout_s: float = 130.0,
-        patience_s: float = 60.0,
-    ) -> None:
-        self._http = httpx2.AsyncClient(**calls.connection(url, key, timeout_s))
-        self._patience_s = patience_s
+    _transport = httpx2.AsyncClient
 
     async def __aenter__(self) -> Self:
         return self
@@ -257,7 +257,7 @@ class AsyncClient:
         return await self._do(calls.vet(judgment, idempotency_key, choice))
 
     def vet_stream(self, judgment: Record, **choice: Any) -> AsyncIterator[tuple[str, Any]]:
-        return self.stream("POST", "/v1/vet/stream", **calls.vet_options(judgment, None, choice))
+        return self.stream("POST", "/v1/vet/stream", **calls.vet(judgment, None, choice).options)
 
     async def vet_batch(
         self, judgments: Iterable[Record], *, idempotency_key: str | None = None, **choice: Any
@@ -265,7 +265,7 @@ class AsyncClient:
         return await self._do(calls.batch("/v1/vet/batch", AsyncLines(judgments), idempotency_key, choice))
 
     async def judge(self, item: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
-        return await self._do(calls.judge(item, idempotency_key, choice))
+        return await self._do(calls.judging("/v1/judge", "item", item, idempotency_key, choice))
 
     async def clash(self, subject: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
         return await self._do(calls.clash(subject, idempotency_key, choice))
@@ -276,7 +276,7 @@ class AsyncClient:
         return await self._do(calls.batch("/v1/clash/batch", AsyncLines(subjects), idempotency_key, choice))
 
     async def case(self, case: Record, *, idempotency_key: str | None = None, **choice: Any) -> Data:
-        return await self._do(calls.case(case, idempotency_key, choice))
+        return await self._do(calls.judging("/v1/cases", "case", case, idempotency_key, choice))
 
     async def case_batch(self, cases: Iterable[Record], *, idempotency_key: str | None = None, **choice: Any) -> Data:
         return await self._do(calls.batch("/v1/cases/batch", AsyncLines(cases), idempotency_key, choice))

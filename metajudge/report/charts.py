@@ -12,7 +12,6 @@ from metajudge.report.document import (
     CoverageChart,
     Histogram,
     IntervalChart,
-    IntervalMark,
     IntervalRow,
     Kind,
     Measured,
@@ -37,7 +36,7 @@ from metajudge.report.svg import (
     share_axis,
     shortened,
 )
-from metajudge.report.tables import write_figure
+from metajudge.report.tables import short_figure
 from metajudge.types.frozen import Finite
 
 LEFT, WIDE_LEFT = 48.0, 64.0
@@ -148,8 +147,15 @@ def draw_shares(chart: ShareChart, name: str) -> ET.Element:
     for place, row in enumerate(chart.rows):
         y = top + GAP / 2 + place * (BAR + 5 + GAP)
         canvas.text(NAME_WIDTH - 8, y + 15, shortened(row.name, NAME_LETTERS), "label", "end")
-        _divided(canvas, x, y, row.counts)
-        canvas.text(x.end + 6, y + 15, f"n={sum(row.counts)}", "tick")
+        total, start = sum(row.counts), 0
+        for number, count in enumerate(row.counts):
+            if count:
+                left, right = x.at(start / total), x.at((start + count) / total)
+                canvas.bar(number, left, y, right - left, BAR + 5)
+                if right - left >= 34:
+                    canvas.text((left + right) / 2, y + 14, f"{100 * count / total:.0f}%", "inside", "middle")
+            start += count
+        canvas.text(x.end + 6, y + 15, f"n={total}", "tick")
     return canvas.root
 
 
@@ -164,19 +170,6 @@ def _bar(canvas: Canvas, x: Axis, y: float, number: int, value: Measured | Absen
         _whisker(canvas, low, high, middle, 3, "whisker")
     text = f"{100 * value.value:.1f}" if percent else f"{value.value:.3g}"
     canvas.text(high + 6, middle + 4, text, "value")
-
-
-def _divided(canvas: Canvas, x: Axis, y: float, counts: tuple[int, ...]) -> None:
-    total = sum(counts)
-    start = 0
-    for number, count in enumerate(counts):
-        if not count:
-            continue
-        left, right = x.at(start / total), x.at((start + count) / total)
-        canvas.bar(number, left, y, right - left, BAR + 5)
-        if right - left >= 34:
-            canvas.text((left + right) / 2, y + 14, f"{100 * count / total:.0f}%", "inside", "middle")
-        start += count
 
 
 def _whisker(canvas: Canvas, low: float, high: float, y: float, half: float, style: str) -> None:
@@ -253,16 +246,11 @@ def _row(canvas: Canvas, x: Axis, y: float, row: IntervalRow, kind: Kind) -> Non
     if not row.marks:
         canvas.text(x.start + 4, middle + 4, shortened(row.absent or "not measured", 60), "tick")
     for number, mark in enumerate(row.marks):
-        _mark(canvas, x, y + LINE * (number + 0.5), mark, kind)
-
-
-def _mark(canvas: Canvas, x: Axis, y: float, mark: IntervalMark, kind: Kind) -> None:
-    value = mark.value
-    low, high = (x.at(min(max(end, x.span[0]), x.span[1])) for end in value.interval)
-    _whisker(canvas, low, high, y, 4, f"whisker s{mark.series}")
-    canvas.marker(mark.series, x.at(value.value), y, 5)
-    text = f"{value.value:.2f}" if kind == "number" else write_figure(value.value, kind)
-    canvas.text(x.end + 10, y + 4, text, "value")
+        at, value = y + LINE * (number + 0.5), mark.value
+        low, high = (x.at(min(max(end, x.span[0]), x.span[1])) for end in value.interval)
+        _whisker(canvas, low, high, at, 4, f"whisker s{mark.series}")
+        canvas.marker(mark.series, x.at(value.value), at, 5)
+        canvas.text(x.end + 10, at + 4, short_figure(value.value, kind), "value")
 
 
 _TICKS: dict[Kind, Callable[[float], str]] = {"number": "{:g}".format, "percent": _per_cent}

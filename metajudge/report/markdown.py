@@ -2,8 +2,8 @@
 
 import re
 
-from metajudge.report.document import Absent, Block, Exhibit, Fold, Listing, Passage, Report, Table
-from metajudge.report.tables import cell_text, one_line, reasons, table_of
+from metajudge.report.document import Block, Exhibit, Fold, Listing, Passage, Report, Table
+from metajudge.report.tables import one_line, table_of, written_rows
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#&$~])")
 
@@ -21,16 +21,7 @@ def to_markdown(report: Report) -> str:
 
 def table_to_markdown(table: Table) -> str:
     """Caption, table, notes and the reasons for figures that are absent."""
-    why = reasons(table)
-    marks = {reason: f"[{number}]" for number, reason in enumerate(why, start=1)}
-    rows = [[column.title for column in table.columns]]
-    rows += [
-        [
-            cell_text(cell, column.kind) + (f" {marks[cell.absent]}" if isinstance(cell, Absent) else "")
-            for cell, column in zip(row, table.columns, strict=True)
-        ]
-        for row in table.rows
-    ]
+    rows, marks = written_rows(table)
     rule = ["---" if column.kind == "text" else "---:" for column in table.columns]
     lines = [_line(rows[0]), "| " + " | ".join(rule) + " |", *map(_line, rows[1:])]
     notes = [f"{column.title}: {column.note}." for column in table.columns if column.note]

@@ -88,11 +88,13 @@ class Axis:
     Attributes:
         span: the lowest and the highest value.
         start, end: their places.
+        quarters: whether ticks are at the quarters of the span.
     """
 
     span: tuple[float, float]
     start: float
     end: float
+    quarters: bool = False
 
     def at(self, value: float) -> float:
         low, high = self.span
@@ -101,6 +103,8 @@ class Axis:
     def ticks(self) -> list[float]:
         """Round values, a handful of them, both ends included."""
         low, high = self.span
+        if self.quarters:
+            return [low + (high - low) * step / 4 for step in range(5)]
         steps = [(high - low) / step for step in (0.02, 0.05, 0.1, 0.2, 0.25)]
         counts = [round(count) for count in steps if abs(count % 1 - 0.5) > 0.499]
         count = next((count for count in counts if count <= 7), 5)
@@ -114,23 +118,13 @@ def share_axis(values: list[float], start: float, end: float) -> Axis:
     return Axis((low, 1.0), start, end)
 
 
-class _RoundAxis(Axis):
-    """An axis over any range, with ticks at round values."""
-
-    def ticks(self) -> list[float]:
-        """Four steps from end to end."""
-        low, high = self.span
-        return [low + (high - low) * step / 4 for step in range(5)]
-
-
 def amount_axis(values: list[float], start: float, end: float) -> Axis:
     """From 0 to a round value above the largest; all ends differ, also where every value is 0."""
-    top = max(values)
-    if top <= 0:
-        return _RoundAxis((0.0, 1.0), start, end)
-    unit = 10.0 ** math.floor(math.log10(top))
-    highest = next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top)
-    return _RoundAxis((0.0, highest), start, end)
+    top, highest = max(values), 1.0
+    if top > 0:
+        unit = 10.0 ** math.floor(math.log10(top))
+        highest = next(step * unit for step in (1, 2, 4, 6, 8, 10) if step * unit >= top)
+    return Axis((0.0, highest), start, end, quarters=True)
 
 
 def frame(

@@ -115,9 +115,9 @@ def dollars(value: float) -> str:
     return f"${value:.{max(4, 1 - math.floor(math.log10(abs(value))))}f}"
 
 
-def write_figure(value: float, kind: Kind) -> str:
-    """A figure rounded to what its kind needs."""
-    return _WRITERS[kind](value)
+def short_figure(value: float, kind: Kind) -> str:
+    """A figure rounded to what its kind needs, a number to two decimals."""
+    return f"{value:.2f}" if kind == "number" else _WRITERS[kind](value)
 
 
 def one_line(text: str) -> str:
@@ -215,13 +215,20 @@ _FIGURES: dict[type[Block], Callable[[Any], _Figures]] = {
 """Kind of a block -> the columns and rows of what it shows."""
 
 
+def written_rows(table: Table) -> tuple[list[list[str]], dict[str, str]]:
+    """Titles and cells as text, absent figures with a mark; and reason -> its mark."""
+    marks = {reason: f"[{number}]" for number, reason in enumerate(reasons(table), start=1)}
+    rows = [[one_line(column.title) for column in table.columns]]
+    for row in table.rows:
+        texts = [one_line(cell_text(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)]
+        why = [f" {marks[cell.absent]}" if isinstance(cell, Absent) else "" for cell in row]
+        rows.append([text + mark for text, mark in zip(texts, why, strict=True)])
+    return rows, marks
+
+
 def table_to_text(table: Table) -> str:
     """Caption, aligned columns, notes; figures to the right, words to the left."""
-    why = {reason: number for number, reason in enumerate(reasons(table), start=1)}
-    written = [[one_line(column.title) for column in table.columns]]
-    for row in table.rows:
-        cells = zip(row, table.columns, strict=True)
-        written.append([_cell(cell, column.kind, why) for cell, column in cells])
+    written, marks = written_rows(table)
     widths = [max(len(line[place]) for line in written) for place in range(len(table.columns))]
     lines = [one_line(table.caption)]
     for texts in written:
@@ -231,10 +238,5 @@ def table_to_text(table: Table) -> str:
         ]
         lines.append("  " + "  ".join(aligned).rstrip())
     lines += [f"  {one_line(note)}" for note in table.notes]
-    lines += [f"  [{number}] {one_line(reason)}" for reason, number in why.items()]
+    lines += [f"  {mark} {one_line(reason)}" for reason, mark in marks.items()]
     return "\n".join(lines)
-
-
-def _cell(cell: Cell, kind: Kind, why: dict[str, int]) -> str:
-    text = one_line(cell_text(cell, kind))
-    return f"{text} [{why[cell.absent]}]" if isinstance(cell, Absent) else text

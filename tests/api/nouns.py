@@ -5,6 +5,7 @@ import itertools
 from tests.doubles.judgments import judgment
 
 KEY = "k" * 32
+SECRET = "The patient's name is Gertrude."
 
 
 def record(**changes):

@@ -9,10 +9,10 @@ from metajudge.store import open_store
 from metajudge.store.jobs import StoredJobs
 from tests.api.conftest import panel_of
 from tests.api.nouns import record
-from tests.api.pages.conftest import key, visit
+from tests.api.pages.conftest import key, routes, visit
 from tests.doubles.llm_server import score_answer
 
-__all__ = ["visit"]
+__all__ = ["routes", "visit"]
 
 app_module = importlib.import_module("metajudge.api.app")
 authorization = importlib.import_module("metajudge.api.authorization")
@@ -24,11 +24,6 @@ SCOPES = [scope.value for scope in keys_module.Scope]
 SECRETS = {scope: (scope * 32)[:32] for scope in SCOPES}
 KEYS = tuple(key(scope, scope) for scope in SCOPES)
 ROUTERS = (*routes_module.ROUTERS, *(one.router for one in pages.PAGES))
-
-
-@pytest.fixture(scope="session")
-def routes():
-    return app_module.create_app(app_module.ServiceOptions())
 
 
 @pytest.fixture
@@ -99,15 +94,9 @@ class TestScopes:
     @pytest.mark.parametrize(
         ("path", "page"),
         [
-            ("/v1/reviews", "/reviews"),
-            ("/v1/reviews/x", "/reviews/x"),
-            ("/v1/assessments", "/assessments"),
-            ("/v1/assessments/1", "/assessments/1"),
-            ("/v1/jobs", "/jobs"),
-            ("/v1/jobs/x", "/jobs/x"),
+            *((f"/v1{page}", page) for page in ("/reviews", "/reviews/x", "/assessments", "/assessments/1")),
+            *((f"/v1{page}", page) for page in ("/jobs", "/jobs/x", "/policies", "/policies/verdict")),
             ("/v1/jobs/x/results", "/jobs/x/results.jsonl"),
-            ("/v1/policies", "/policies"),
-            ("/v1/policies/verdict", "/policies/verdict"),
             ("/v1/feedback/proposals", "/proposals"),
             ("/v1/changes", "/audit-log"),
         ],

@@ -20,6 +20,7 @@ from tests.doubles.waiting import until
 options = importlib.import_module("metajudge.api.options")
 
 UPLOAD = b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/x-ndjson\r\n"
+HALF_BODY = b"content-length: 100\r\ncontent-type: application/json\r\n\r\n{"
 HTTP_FAULTS = ("429", "500", "503", "drop")
 
 
@@ -198,22 +199,27 @@ def received(one):
     """All that comes until the connection is closed."""
     one.settimeout(10)
     found = b""
-    while chunk := one.recv(65536):
-        found += chunk
+    with contextlib.suppress(ConnectionError):
+        while chunk := one.recv(65536):
+            found += chunk
     return found
 
 
 class TestSlowCallers:
-    @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch"])
-    def test_a_body_that_does_not_arrive_is_408_and_the_connection_is_closed(self, serve, path):
-        client = serve(limits=options.Limits(body_s=0.3))
-        with connected(client) as slow:
-            head = (
-                b"POST %b HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\ncontent-type: application/json\r\n\r\n{"
-            )
-            slow.sendall(head % path)
-            answer = received(slow)
-        assert answer.startswith(b"HTTP/1.1 408 ")
+    @pytest.mark.parametrize(
+        ("sent", "status"),
+        [
+            (b"POST /v1/vet HTTP/1.1\r\nhost: 127.0.0.1\r\n" + HALF_BODY, 408),
+            (b"POST /v1/vet/batch HTTP/1.1\r\nhost: 127.0.0.1\r\n" + HALF_BODY, 408),
+            (b"GET /healthz HTTP/1.1\r\nx-long: " + b"x" * 200_000, 431),
+            (b"hello, is this a service?\r\n\r\n", 400),
+        ],
+    )
+    def test_what_is_no_whole_request_is_a_problem_and_the_connection_is_closed(self, serve, sent, status):
+        with connected(serve(limits=options.Limits(body_s=0.3))) as one:
+            one.sendall(sent)
+            answer = received(one)
+        assert answer.startswith(b"HTTP/1.1 %d " % status)
         assert b"application/problem+json" in answer
 
     @pytest.mark.parametrize(
@@ -250,12 +256,6 @@ class TestSlowCallers:
             slow.sendall(b"GET /hea")
             assert received(slow).startswith(b"HTTP/1.1 408 ")
 
-    def test_an_endless_head_is_431(self, serve):
-        client = serve()
-        with connected(client) as one:
-            one.sendall(b"GET /healthz HTTP/1.1\r\nx-long: " + b"x" * 200_000)
-            assert one.recv(100).startswith(b"HTTP/1.1 431 ")
-
     @pytest.mark.parametrize("pieces", [1, 3, 5000])
     def test_a_long_head_is_431_however_it_arrives_and_a_long_body_is_none(self, serve, pieces):
         client = serve()
@@ -272,14 +272,6 @@ class TestSlowCallers:
         assert status(line + b"x-filler: " + b"a" * 70_000 + b"\r\n\r\n") == b"HTTP/1.1 431"
         assert status(line + b"content-length: 70000\r\n\r\n" + b"a" * 70_000) == b"HTTP/1.1 200"
 
-    def test_what_is_no_http_is_a_problem_too(self, serve):
-        client = serve()
-        with connected(client) as one:
-            one.sendall(b"hello, is this a service?\r\n\r\n")
-            answer = received(one)
-        assert answer.startswith(b"HTTP/1.1 400 ")
-        assert b"application/problem+json" in answer
-
 
 class TestLargeBodies:
     SIZE = 100_000_000
@@ -290,17 +282,11 @@ class TestLargeBodies:
             one.sendall(head)
             one.settimeout(10)
             sent = 0
-            try:
+            with contextlib.suppress(OSError):
                 for chunk in chunks:
                     one.sendall(chunk)
                     sent += len(chunk)
-            except OSError:
-                pass
-            try:
-                answer = received(one)
-            except ConnectionError:
-                answer = b""
-        return answer, sent
+            return received(one), sent
 
     @pytest.mark.parametrize("path", [b"/v1/vet", b"/v1/vet/batch", b"/v1/rank", b"/nowhere"])
     def test_a_hundred_megabytes_by_their_length(self, serve, path):

@@ -90,16 +90,12 @@ class TestScopes:
 
 
 class TestKeys:
-    @pytest.mark.parametrize(
-        "headers",
-        [{"authorization": b"Bearer wrong"}, {"x-api-key": (KEY + "x").encode()}, {"x-api-key": "ü".encode()}],
-    )
-    def test_a_wrong_key(self, serve, headers):
-        assert serve(api_key=KEY).post("/v1/vet", json=record(), headers=headers).status_code == 401
-
-    @pytest.mark.parametrize("headers", [{"authorization": f"bearer {KEY}"}, {"x-api-key": KEY}])
-    def test_a_right_key(self, serve, headers):
-        assert serve(api_key=KEY).post("/v1/vet", json=record(), headers=headers).status_code == 200
+    def test_the_right_key_alone_is_let_in(self, serve):
+        client = serve(api_key=KEY)
+        wrong = [{"authorization": b"Bearer wrong"}, {"x-api-key": (KEY + "x").encode()}, {"x-api-key": "ü".encode()}]
+        for headers in (*wrong, {"authorization": f"bearer {KEY}"}, {"x-api-key": KEY}):
+            status = client.post("/v1/vet", json=record(), headers=headers).status_code
+            assert status == (401 if headers in wrong else 200), headers
 
     def test_a_stranger_s_body_is_not_waited_for(self, serve):
         client = serve(api_key=KEY)
@@ -113,7 +109,8 @@ class TestKeys:
 
     def test_every_key_is_compared_in_constant_time(self, monkeypatch):
         compared = []
-        monkeypatch.setattr(keys.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or hmac_compare(a, b))
+        compare = hmac.compare_digest
+        monkeypatch.setattr(keys.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or compare(a, b))
         found = keys.KeyRing([ring("vet", name="a"), ring("vet", name="b", key="t" * 32)])
         assert found.caller(KEY).name == "a"
         assert len(compared) == 2, "the search stopped at the first that fits"
@@ -127,9 +124,6 @@ class TestKeys:
     def test_names_that_logs_could_not_tell_apart_are_refused(self, names):
         with pytest.raises(ConfigurationError, match="give each key a unique name"):
             keys.KeyRing([ring("vet", name=name) for name in names])
-
-
-hmac_compare = hmac.compare_digest
 
 
 class TestRates:

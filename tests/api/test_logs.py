@@ -7,9 +7,10 @@ import logging
 import sys
 
 import pytest
+from pydantic import ValidationError
 
-from tests.api.logged import SECRET, failed
-from tests.api.nouns import record
+from metajudge.types import Judgment
+from tests.api.nouns import SECRET, record
 from tests.api.service_process import process
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.waiting import until
@@ -18,6 +19,17 @@ logs = importlib.import_module("metajudge.api.logs")
 
 
 KEY = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"
+
+
+def failed():
+    """A defect whose words quote what was judged."""
+    try:
+        try:
+            Judgment.model_validate({"id": SECRET, "rationale": 3})
+        except ValidationError as error:
+            raise RuntimeError(SECRET) from error
+    except RuntimeError as error:
+        return error
 
 
 @pytest.fixture

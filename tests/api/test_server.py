@@ -49,10 +49,6 @@ def refusal(*arguments):
     return str(error)
 
 
-def test_without_anything_it_would_start_on_this_machine():
-    assert "would have started" in str(started().exception)
-
-
 def test_without_its_extra_packages_it_says_how_to_install_them(monkeypatch):
     monkeypatch.delitem(sys.modules, "metajudge.api.server")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
@@ -64,49 +60,48 @@ def test_a_setting_that_the_file_does_not_know_is_refused():
         server.run([], lambda _file, _flags: panel_config({}), prot=1)
 
 
-def test_open_to_the_network_a_key_is_needed(monkeypatch):
-    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org"):
-        assert "opens the service to the network: set METAJUDGE_API_KEY" in refusal("--host", host)
-    monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
-    assert "would have started" in str(started("--host", "0.0.0.0").exception)
-
-
-def test_open_to_the_network_by_its_file(tmp_path):
-    (tmp_path / "s.toml").write_text('[service]\nhost = "0.0.0.0"\n')
-    assert "opens the service to the network" in refusal("--config", "s.toml")
+OPEN, STARTS = "opens the service to the network: set METAJUDGE_API_KEY", "would have started"
+OF_AGENT, TOO_WEAK = "the key of agent .* is a placeholder", "placeholder or shorter"
+MODEL = ("--agent", "openai:gpt-4o-mini")
 
 
 @pytest.mark.parametrize(
-    "key",
+    ("environ", "arguments", "said"),
     [
-        *("changeme", "Secret", "short-key", "change-me-please-change-me", "your-api-key-goes-here"),
-        *("replace-with-a-long-key", "<put the key here please>", "${METAJUDGE_API_KEY_HERE}", "x" * 32),
-        *("sk-placeholder-0123456789", "insert-your-secret-key-here", "example-0123456789-key"),
+        ({}, (), STARTS),
+        *(
+            ({}, ("--host", host), OPEN)
+            for host in ("0.0.0.0", "::", "192.168.1.5", "example.org", "localhost.example.org")
+        ),
+        ({"METAJUDGE_API_KEY": GOOD}, ("--host", "0.0.0.0"), STARTS),
+        ({"OPENAI_API_KEY": "your-openai-key"}, MODEL, OF_AGENT),
+        ({"OPENAI_API_KEY": "sk-proj-3f9a8c7e6d5b4a3f2e1d0c9b"}, MODEL, STARTS),
+        ({"OPENAI_API_KEY": "changeme"}, ("--agent", "openai:m@http://127.0.0.1:9"), STARTS),
+        *(
+            ({"METAJUDGE_API_KEY": key}, arguments, TOO_WEAK)
+            for arguments in ((), ("--host", "0.0.0.0"))
+            for key in (
+                *("changeme", "Secret", "short-key", "change-me-please-change-me", "your-api-key-goes-here"),
+                *("replace-with-a-long-key", "<put the key here please>", "${METAJUDGE_API_KEY_HERE}", "x" * 32),
+                *("sk-placeholder-0123456789", "insert-your-secret-key-here", "example-0123456789-key"),
+            )
+        ),
     ],
 )
-def test_a_placeholder_for_a_key(monkeypatch, key):
-    monkeypatch.setenv("METAJUDGE_API_KEY", key)
-    assert "placeholder or shorter" in refusal("--host", "0.0.0.0")
-    assert "placeholder or shorter" in refusal()
+def test_it_starts_with_real_keys_and_open_to_the_network_only_with_one(monkeypatch, environ, arguments, said):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    error = started(*arguments).exception
+    assert re.search(said, str(error))
+    assert isinstance(error, AssertionError if said is STARTS else ConfigurationError)
 
 
-def test_the_hash_of_a_placeholder(tmp_path):
-    for word in ("changeme", "PASSWORD", "secret"):
-        digest = keys.hashed(word)
-        (tmp_path / "s.toml").write_text(f'[[service.keys]]\nname = "a"\nsha256 = "{digest}"\nscopes = ["vet"]\n')
-        assert "placeholder" in refusal("--config", "s.toml")
-
-
-def test_a_placeholder_for_a_provider_s_key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "your-openai-key")
-    assert re.search("the key of agent .* is a placeholder", refusal("--agent", "openai:gpt-4o-mini"))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-3f9a8c7e6d5b4a3f2e1d0c9b")
-    assert "would have started" in str(started("--agent", "openai:gpt-4o-mini").exception)
-
-
-def test_a_model_on_this_machine_needs_no_real_key(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "changeme")
-    assert "would have started" in str(started("--agent", "openai:m@http://127.0.0.1:9").exception)
+def test_what_its_file_says_is_checked_too(tmp_path):
+    digests = map(keys.hashed, ("changeme", "PASSWORD", "secret"))
+    weak = (f'[[service.keys]]\nname = "a"\nsha256 = "{one}"\nscopes = ["vet"]\n' for one in digests)
+    for text, said in (('[service]\nhost = "0.0.0.0"\n', OPEN), *((one, "placeholder") for one in weak)):
+        (tmp_path / "s.toml").write_text(text)
+        assert said in refusal("--config", "s.toml")
 
 
 def test_a_placeholder_for_the_webhooks_secret():

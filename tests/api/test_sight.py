@@ -10,26 +10,19 @@ import pytest
 
 from metajudge.reviews.opening import review_of
 from metajudge.store import open_store
-from tests.api.pages.conftest import key, visit
+from tests.api.pages.conftest import key, routes, state_of, visit
 from tests.api.pages.filled_store import made_assessment, made_judgment
-from tests.api.pages.review_pages import state_of
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["visit"]
+__all__ = ["routes", "visit"]
 
-app_module = importlib.import_module("metajudge.api.app")
 authorization = importlib.import_module("metajudge.api.authorization")
 
 LABEL, GOLD = "B>>A", "gold: the second one"
 """The label of every item, as no verdict here is written, and the same in the caller's own data."""
 KEYS = (key("judge", "review"), key("reader", "read"), key("boss", "admin"), key("both", "read", "review"))
 NOW = 1_790_000_000.0
-
-
-@pytest.fixture(scope="session")
-def routes():
-    return app_module.create_app(app_module.ServiceOptions())
 
 
 def labelled(number):

@@ -5,8 +5,7 @@ import pytest
 from metajudge.providers import metering
 from metajudge.types import Assessment
 from tests.api.conftest import panel_of
-from tests.api.logged import SECRET
-from tests.api.nouns import record
+from tests.api.nouns import SECRET, record
 from tests.doubles.llm_server import score_answer
 
 api_tracing = importlib.import_module("metajudge.api.tracing")

@@ -1,17 +1,43 @@
-"""Ended sessions and attempts to log in, of all processes on one store."""
+"""How often each caller may ask; ended sessions and attempts to log in, of all processes on one store."""
 
 import contextlib
 import importlib
 
 import pytest
+from starlette.exceptions import HTTPException
 
+from metajudge.store import limits as stored
 from metajudge.store import open_store
 from metajudge.types.location import PostgresUrl
 from tests.api.conftest import KEYS, app_module, running
 from tests.doubles.postgres_urls import stores_on_postgres
 
 visitors_module = importlib.import_module("metajudge.api.limits")
-KEY = "v" * 32
+KEY, CI = "v" * 32, KEYS.Caller("ci", KEYS.ALL_SCOPES)
+
+
+async def passed(rates, caller, times):
+    """How many of so many requests are let through."""
+    count = 0
+    for _ in range(times):
+        try:
+            await rates.check(caller, "too much")
+        except HTTPException:
+            continue
+        count += 1
+    return count
+
+
+async def test_tokens_come_back_with_time(tmp_path, monkeypatch):
+    store, now = await open_store(tmp_path / "s.db"), [1_000_000.0]
+    monkeypatch.setattr(stored.time, "time", lambda: now[0])
+    rates = visitors_module.RateLimit(store, 60)
+    assert await passed(rates, CI, 61) == 60
+    now[0] += 1.0
+    assert await passed(rates, CI, 2) == 1
+    now[0] += 1e6
+    assert await passed(rates, CI, 61) == 60
+    await store.close()
 
 
 @pytest.fixture

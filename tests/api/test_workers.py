@@ -78,6 +78,11 @@ def logged(folder, what):
     return []
 
 
+def stop(parent):
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(10) == 0
+
+
 def alive(pid):
     return Path(f"/proc/{pid}").exists()
 
@@ -95,8 +100,7 @@ def test_a_worker_killed_soon_after_its_start_is_started_again_and_the_service_g
     until(lambda: len(set(logged(tmp_path, "serving")) - {first}) == 2)
     assert parent.poll() is None, "one kill ended the service"
     assert alive(second), "the other worker was ended, too"
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(10) == 0
+    stop(parent)
     assert not any(alive(pid) for pid in logged(tmp_path, "started"))
 
 
@@ -116,8 +120,7 @@ def test_a_worker_killed_again_and_again_is_restarted_after_longer_and_longer_pa
     assert 2 <= restarts <= 4, "0.5, 1 and 2 s are to lie between"
     assert parent.poll() is None
     assert alive(other)
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(10) == 0
+    stop(parent)
 
 
 @pytest.mark.parametrize(("kind", "said"), [("refused", "the panel file is empty"), ("dies", "ended with exit code 7")])
@@ -148,16 +151,14 @@ def test_a_worker_that_cannot_start_does_not_end_the_service_while_another_one_s
     assert alive(second)
     (tmp_path / "broken").unlink()
     until(lambda: len(logged(tmp_path, "serving")) == 3, within=20)
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(10) == 0
+    stop(parent)
 
 
 @pytest.mark.slow
 def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path):
     parent = supervised("deaf")
     until(lambda: len(logged(tmp_path, "deaf")) == 2)
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(10) == 0
+    stop(parent)
     assert not any(alive(pid) for pid in logged(tmp_path, "started"))
 
 
@@ -165,7 +166,6 @@ def test_told_to_stop_a_worker_that_does_not_end_is_killed(supervised, tmp_path)
 def test_told_to_stop_in_a_pause_it_ends_at_once(supervised, tmp_path):
     parent, second = with_a_broken_one(supervised, tmp_path, 3)
     began = time.monotonic()
-    parent.send_signal(signal.SIGTERM)
-    assert parent.wait(10) == 0
+    stop(parent)
     assert time.monotonic() - began < 1.5
     assert not alive(second)

@@ -162,14 +162,17 @@ def _in_order(values: Iterable[str]) -> tuple[str, ...]:
 
 def page(found: AuditDocument) -> Report:
     """Everything that was found, with charts."""
-    sections = [_holds(found), _side_by_side(found)]
-    sections += [_judge(found, judge) for judge in found.judges]
-    sections += [_jury(jury) for jury in found.juries]
-    sections += _independence(found)
-    if found.next:
-        sections.append(_next(found))
-    if found.notices:
-        sections.append(Section(title="Notes", paragraphs=found.notices))
+    rows = tuple(words.holdings_in_words(found.holdings))
+    held = Table(caption="What the file holds", columns=columns("What", "Held"), rows=rows)
+    sections = [
+        Section(title="What the file holds and supports", blocks=(held, tables.supports(found))),
+        _side_by_side(found),
+        *(_judge(found, judge) for judge in found.judges),
+        *map(_jury, found.juries),
+        *_independence(found),
+        *([_next(found)] if found.next else []),
+        *([Section(title="Notes", paragraphs=found.notices)] if found.notices else []),
+    ]
     return Report(
         title="Judge audit",
         summary=(f"{words.headline(found)}.", words.summary(found)),
@@ -220,12 +223,6 @@ def _underpowered(judge: AuditedJudge) -> str:
     weak = [one for one in judge.checks if one.status == "underpowered"]
     needs = [f"{one.title} ({words.needed(one)})" for one in weak]
     return f"{judge.judge}: {'; '.join(needs)}." if needs else ""
-
-
-def _holds(found: AuditDocument) -> Section:
-    rows = tuple(words.holdings_in_words(found.holdings))
-    held = Table(caption="What the file holds", columns=columns("What", "Held"), rows=rows)
-    return Section(title="What the file holds and supports", blocks=(held, tables.supports(found)))
 
 
 def _side_by_side(found: AuditDocument) -> Section:

@@ -179,10 +179,8 @@ def _check(check: Check) -> Iterator[Text]:
     yield _line(text.rstrip(), STYLES[check.status], 2 + len(status))
     if check.status in ("finding", "error", "not_estimable"):
         yield from _wrapped(check.sentence, " " * 16, " " * 16)
-    elif check.status == "underpowered" and check.labels_needed is not None:
-        what = "labels" if check.reference == "labels" else "observations"
-        needed = f"{check.labels_needed:,} {what} would see {100 * check.relevant_effect:.1f}"
-        yield _line(f"{'':16}{check.n:,} here; about {needed}")
+    elif check.status == "underpowered" and (enough := words.enough_for(check, "would see")):
+        yield _line(f"{'':16}{check.n:,} here; about {enough}")
 
 
 def _worst(judge: AuditedJudge, most: int) -> Iterator[Text]:

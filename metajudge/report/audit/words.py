@@ -7,7 +7,7 @@ from metajudge.audit.card import AuditDocument, AuditedJudge, Check, CorrectedRa
 from metajudge.evidence.dependence import JudgesTogether, sentences
 from metajudge.evidence.local_dependence import FEWEST_QUESTIONS
 from metajudge.report.document import Absent, Cell, Kind, Measured
-from metajudge.report.tables import one_line
+from metajudge.report.tables import one_line, short_figure
 from metajudge.types.figure import Ends
 from metajudge.types.verdict import VerdictKind
 
@@ -27,6 +27,7 @@ STATUS: Final = {
     "error": "error",
 }
 
+_UNITS: Final[dict[Kind, str]] = {"percent": " %", "points": " points"}
 _TITLES: Final = {
     "accuracy": "Right by people's labels",
     "kappa": "Agreement beyond chance",
@@ -41,12 +42,10 @@ _TITLES: Final = {
 
 def figure_title(name: str, judge: AuditedJudge) -> str:
     """What a figure of a judge is called."""
-    if name == "kappa":
-        kappa = judge.figures["kappa"]
-        return kappa.name if isinstance(kappa, Kappa) else _TITLES[name]
-    if name in _TITLES:
-        return _TITLES[name]
-    title = "Share that passes" if _is_share(judge.figures[name]) else "Mean grade"
+    figure = judge.figures[name]
+    if isinstance(figure, Kappa) or name in _TITLES:
+        return figure.name if isinstance(figure, Kappa) else _TITLES[name]
+    title = "Share that passes" if _is_share(figure) else "Mean grade"
     return f"{title}, by the labels" if name == "label_mean" else title
 
 
@@ -70,28 +69,15 @@ def cell(figure: Figure | None, absent: str = "cannot be estimated from these da
     return Measured(value=figure.estimate, low=figure.interval[0], high=figure.interval[1])
 
 
-def amount(value: float, kind: Kind) -> str:
-    """A figure with its unit."""
-    if kind == "percent":
-        return f"{100 * value:.1f} %"
-    if kind == "points":
-        return f"{100 * value:+.1f} points".replace("-0.0", "0.0").replace("+0.0", "0.0")
-    return f"{value:.2f}"
-
-
-def bare(value: float, kind: Kind) -> str:
-    """The same without its unit."""
-    return amount(value, kind).removesuffix(" %").removesuffix(" points")
-
-
 def value_and_interval(figure: Figure, kind: Kind) -> str:
     """``81.3 % (75.1 to 86.2)``."""
-    return f"{amount(figure.estimate, kind)}{_ends(figure.interval, kind) or ' (no interval)'}"
+    return _with_ends(figure.estimate, figure.interval, kind) + ("" if figure.interval else " (no interval)")
 
 
-def _ends(interval: Ends | None, kind: Kind) -> str:
-    """An interval behind its figure; empty without one."""
-    return "" if interval is None else f" ({bare(interval[0], kind)} to {bare(interval[1], kind)})"
+def _with_ends(value: float, interval: Ends | None, kind: Kind) -> str:
+    """A figure with its unit, and its interval without."""
+    ends = "" if interval is None else f" ({' to '.join(short_figure(end, kind) for end in interval)})"
+    return f"{short_figure(value, kind)}{_UNITS.get(kind, '')}{ends}"
 
 
 def rate_kind(rate: CorrectedRate) -> Kind:
@@ -114,7 +100,7 @@ def effect(check: Check) -> str:
     if check.estimate is None:
         return f"not estimated (n {check.n:,})"
     kind: Kind = "percent" if check.name == "copy" else "points"
-    return f"{amount(check.estimate, kind)}{_ends(check.interval, kind)}, n {check.n:,}"
+    return f"{_with_ends(check.estimate, check.interval, kind)}, n {check.n:,}"
 
 
 def untested(check: Check) -> str:
@@ -124,10 +110,16 @@ def untested(check: Check) -> str:
 
 def needed(check: Check) -> str:
     """How many labels or observations would show an effect that matters."""
+    enough = enough_for(check, "show")
+    return f"too few observations, n {check.n:,}" if enough is None else f"about {enough} points"
+
+
+def enough_for(check: Check, show: str) -> str | None:
+    """So many labels or observations ``show`` an effect that matters; None where that is not known."""
     if check.labels_needed is None:
-        return f"too few observations, n {check.n:,}"
+        return None
     what = "labels" if check.reference == "labels" else "observations"
-    return f"about {check.labels_needed:,} {what} show {100 * check.relevant_effect:.1f} points"
+    return f"{check.labels_needed:,} {what} {show} {100 * check.relevant_effect:.1f}"
 
 
 def plain_name(name: str) -> str:

@@ -5,19 +5,21 @@ import html
 import importlib
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
+from tests.api.nouns import KEY
 from tests.api.pages.browser import browse, browser
 from tests.api.pages.filled_store import fill
-from tests.api.pages.foundation import KEY
 from tests.doubles.quick_server import serving
 
 __all__ = ["browse", "browser"]
 
 app_module = importlib.import_module("metajudge.api.app")
+PAGES = Path(importlib.import_module("metajudge.api.pages").__file__).parent
 keys_module = importlib.import_module("metajudge.api.keys")
 
 
@@ -131,6 +133,13 @@ def key(name, *scopes, text=None):
     """A key of the service; its text is its name 32 times unless given."""
     text = text or (name * 32)[:32]
     return keys_module.ApiKey(name, keys_module.hashed(text), frozenset(keys_module.Scope(one) for one in scopes))
+
+
+def state_of(visitor, review_id):
+    """The review as the HTTP interface tells it."""
+    found = visitor.get(f"/v1/reviews/{review_id}")
+    assert found.status_code == 200, found.text
+    return found.json()["state"]
 
 
 def words(page):

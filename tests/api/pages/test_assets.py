@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.api.pages.foundation import KEY, rendering
+from tests.api.nouns import KEY
+from tests.api.pages.conftest import PAGES
 
 
 class TestAssets:
@@ -26,6 +27,6 @@ class TestAssets:
         assert visit(api_key=KEY).get(f"/static/{name}").status_code == 404
 
     def test_the_vendored_script_names_its_version_and_licence(self):
-        text = (rendering.TEMPLATES.parent / "static" / "htmx.LICENSE.txt").read_text()
+        text = (PAGES / "static" / "htmx.LICENSE.txt").read_text()
         assert re.search(r"htmx \d+\.\d+\.\d+", text)
         assert "Zero-Clause BSD" in text

@@ -147,3 +147,23 @@ class TestFormatted:
             ]
             lost += sum(line.startswith("    ") and line.rstrip() not in made for line in wanted)
         assert (len(responses) > 50, lost) == (True, 0)
+
+
+def test_judged_markdown_acts_and_loads_nothing():
+    made = text_module.formatted(
+        "# Head\n<script>x()</script> **bold** [a](javascript:x) [b](https://e.example) [c](/reviews) "
+        "![p](http://e.example/p.png)\n\n<svg onload=x>\n\n| a |\n|---|\n| <b onclick=x>1</b> |\n"
+    )
+    assert "<script" not in made
+    assert "<svg" not in made
+    assert "<img" not in made
+    assert "onclick=x&gt;" in made
+    assert "<b " not in made
+    assert 'href="javascript' not in made
+    assert 'href="/reviews"' not in made
+    assert "<h1" not in made
+    assert "<strong>bold</strong>" in made
+    assert 'rel="noopener noreferrer nofollow"' in made
+    assert text_module.judged("<b>") == '<div class="text">&lt;b&gt;</div>'
+    assert "(empty)" in text_module.judged(" ")
+    assert "(missing)" in text_module.judged(None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.pages.foundation import KEY
+from tests.api.nouns import KEY
 
 
 class TestLogin:

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.api.pages.conftest import words
-from tests.api.pages.foundation import KEY, rendering
+from tests.api.nouns import KEY
+from tests.api.pages.conftest import PAGES, words
 
 FROM = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
 
@@ -28,7 +28,7 @@ class TestHeaders:
         assert response.headers["content-type"].startswith("text/html")
 
     def test_no_template_has_inline_script_or_style(self):
-        for path in rendering.TEMPLATES.glob("*.html"):
+        for path in (PAGES / "templates").glob("*.html"):
             text = path.read_text()
             assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", text), path.name
             assert "|safe" not in text.replace(" ", ""), path.name

@@ -8,9 +8,8 @@ import pytest
 from metajudge.reviewables.labels import labels_for
 from metajudge.reviews.opening import review_of
 from metajudge.types import Pairwise
-from tests.api.pages.conftest import words
+from tests.api.pages.conftest import state_of, words
 from tests.api.pages.filled_store import SCRIPT, fill, made_assessment, made_judgment
-from tests.api.pages.review_pages import state_of
 from tests.reviewables.planted import in_store
 
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from tests.api.pages.conftest import key, words
-from tests.api.pages.review_pages import state_of
+from tests.api.pages.conftest import key, state_of, words
 
 
 class TestQueue:
