@@ -156,7 +156,6 @@ def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap
 
 
 def _told(inputs: Sequence[str], source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
-    """What reading gave to know."""
     look = f"`{command('inspect', inputs)}`"
     how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()}; {look} explains it."]
     bad = [f"{counted(source.rejects, 'record')} could not be read; {look} shows why."]

@@ -1,32 +1,158 @@
 """``metajudge bench``: judges, and vetting of their judgments, on benchmarks with true labels."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 from typer.core import TyperGroup
 
-from metajudge.cli.bench_reliability import reliability
+from metajudge.clashes.run import ClashTotals
+from metajudge.cli import options
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run_stoppable, say
-from metajudge.cli.options import Agents, DryRunOption, StoreOption, echo_lines, refuse_bad_lines, store_path, takes
-from metajudge.cli.outputs import Outputs, say_written
-from metajudge.cli.sending import Sending, say_where_texts_go
+from metajudge.cli.sending import Sending, Spending, say_where_texts_go, takes_budget
+from metajudge.errors import InputError
 from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
 from metajudge.readers import JudgmentSource
+from metajudge.readers.human_preferences import read_preferences
 from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
+from metajudge.runs.loop import Stop
+from metajudge.runs.progress import Progress
+from metajudge.session import Session
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
+
+
+@options.takes("outputs", options.Outputs)
+@takes_budget
+@options.takes("judges", options.Judges)
+def reliability(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled pairs (items as JSONL, MT-Bench human judgments, Arena-100k), or records of `clash`.",
+            metavar="FILE",
+        ),
+    ] = None,
+    *,
+    judges: options.Judges,
+    runs: Annotated[int, typer.Option(help="Full runs, each with its own labels and replies.")] = 2,
+    targeted_third: Annotated[
+        bool,
+        typer.Option(
+            "--targeted-third",
+            help="One more run of all stable-wrong, all unstable and the least confident stable-right pairs.",
+        ),
+    ] = False,
+    third_size: Annotated[
+        int | None, typer.Option(help="Pairs of the third run; default 60 % of all.", metavar="N")
+    ] = None,
+    criteria_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Model that proposes criteria for each question; default: four general criteria.", metavar="SPEC"
+        ),
+    ] = None,
+    sample: Annotated[int | None, typer.Option(help="Draw N of the eligible pairs, with seed 42.", metavar="N")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N pairs.", min=1)] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the labels; models get no seed, so that repeats differ.")] = 0,
+    records: Annotated[
+        Path | None,
+        typer.Option(help="Append every attempt; the same command resumes from this file.", metavar="OUT.jsonl"),
+    ] = None,
+    store: options.StoreOption = None,
+    strict: options.StrictOption = False,
+    dry_run: options.DryRunOption = False,
+    spending: Spending,
+    outputs: options.Outputs,
+) -> None:
+    """Run a panel several times over labelled pairs and report its reliability, or analyse recorded runs.
+
+    Without judges, the file must contain records of `metajudge clash`, and no model is asked.
+    """
+    outputs.check(records)
+    if data is None:
+        source = import_module("metajudge.benchmarks.benchmark").STUDIES["reliability"].source
+        raise typer.BadParameter(f"give --data: {source}")
+    if data.is_dir():
+        raise InputError(
+            f"{data} is a folder: name one file, of labelled pairs (items as JSONL, MT-Bench human judgments or "
+            "Arena-100k) or of `metajudge clash` records"
+        )
+    recording = import_module("metajudge.benchmarks.reliability.records")
+    if not judges.judge and judges.config is None:
+        if not recording.holds_clash_records(data):
+            raise typer.BadParameter(
+                "give --judge PROVIDER:MODEL for each judge, or a file of `metajudge clash` records"
+            )
+        _write(recording.read_clash_records(data), str(data), outputs)
+        return
+    running = import_module("metajudge.benchmarks.reliability.run")
+    protocol = running.Protocol(runs, targeted_third, third_size)
+    study = running.Study(
+        pairs=read_preferences(data, sample=sample),
+        panel=judges.panel(),
+        criteria_model=criteria_model,
+        protocol=protocol,
+        limit=limit,
+        seed=seed,
+    )
+    outputs.tell(f"{data}: {study.sentence}")
+    for reject in study.pairs.rejects:
+        typer.echo(f"metajudge: {reject}", err=True)
+    options.refuse_bad_lines(study.pairs.rejects, strict)
+    if dry_run:
+        say_where_texts_go(study.panel.agents)
+        typer.echo(study.price())
+        return
+    totals = ClashTotals(bad_lines=len(study.pairs.rejects))
+
+    async def asked(session: Session, stop: Stop, progress: Progress) -> Any:
+        return await study.run(session, records, totals=totals, stop=stop, update=progress.update)
+
+    steps = runs * len(study.items)
+    done = spending.run(asked, totals, steps, study.panel, options.store_path(store), "bench reliability")
+    _write(done.records, f"{data} ({study.pairs.kind})", outputs, runs, done.third)
+    if records is not None:
+        outputs.tell(f"Written: {records} (every attempt; run the same command again to resume)")
+    if totals.end.next_step is not None:
+        outputs.tell(totals.end.next_step)
+    raise typer.Exit(exit_code(totals.counts, strict=strict))
+
+
+def _write(
+    records: list[object], source: str, outputs: options.Outputs, runs: int | None = None, third: object = None
+) -> None:
+    analysing = import_module("metajudge.benchmarks.reliability.analysis")
+    reporting = import_module("metajudge.benchmarks.reliability.report")
+    found = analysing.analyse_records(records, runs, third)
+    table = table_to_text(reporting.terminal_table(found.figures))
+    options.echo_lines((table, *reporting.sentences(found.figures), *found.summary) if not outputs.as_json else ())
+    outputs.write(
+        lambda: _figures(found.figures),
+        lambda: reporting.report_of(
+            found.figures,
+            title="Reliability of a judge panel",
+            summary=found.summary,
+            provenance={"data": source, **found.provenance},
+        ),
+    )
+
+
+def _figures(found: Mapping[str, Any]) -> str:
+    return options.versioned(orjson.loads(import_module("metajudge.benchmarks.figure").to_json(found)))
+
 
 FILE_COMMAND = "file"
 """The command that a path is for, where it is given in place of a benchmark's name."""
@@ -110,7 +236,7 @@ SIGNALS_HELP = (
 def list_all() -> None:
     """List the benchmarks with their licences and sources."""
     catalogue = import_module("metajudge.benchmarks.benchmark")
-    echo_lines(catalogue.lines())
+    options.echo_lines(catalogue.lines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +290,11 @@ class Probabilities:
 @app.command("mtbench", help="Measure judges and vetting on MT-Bench.")
 @app.command("llmbar", help="Measure judges and vetting on LLMBar.")
 @app.command("judgebench", help="Measure judges and vetting on JudgeBench.")
-@takes("outputs", Outputs)
-@takes("sending", Sending)
-@takes("probabilities", Probabilities)
+@options.takes("outputs", options.Outputs)
+@options.takes("sending", Sending)
+@options.takes("probabilities", Probabilities)
 @takes_labels
-@takes("agents", Agents)
+@options.takes("agents", options.Agents)
 @reads_judgments
 def benchmark(
     context: typer.Context,
@@ -187,7 +313,7 @@ def benchmark(
     ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Report only this judge. Repeatable.")] = None,
     *,
-    agents: Agents,
+    agents: options.Agents,
     baseline: Annotated[
         str | None,
         typer.Option(help="The judge's own model, as the single-agent baseline: PROVIDER:MODEL.", metavar="SPEC"),
@@ -206,7 +332,7 @@ def benchmark(
             help="Report N items, drawn by category with --seed, for every judge the same.", min=1, metavar="N"
         ),
     ] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Of the sample that --limit draws (default 0); sent to models that support one, recorded."),
@@ -215,9 +341,9 @@ def benchmark(
         Path | None, typer.Option(help="Write one line per decided judgment (JSONL).", metavar="OUT.jsonl")
     ] = None,
     fail_under: FailUnderOption = None,
-    dry_run: DryRunOption = False,
+    dry_run: options.DryRunOption = False,
     sending: Sending,
-    outputs: Outputs,
+    outputs: options.Outputs,
     probabilities: Probabilities,
     labelling: Labelling,
     reading: Reading,
@@ -249,16 +375,16 @@ def benchmark(
         ),
         own,
     )
-    refuse_bad_lines([] if (reject := work.records.reject) is None else [reject], reading.strict)
+    options.refuse_bad_lines([] if (reject := work.records.reject) is None else [reject], reading.strict)
     if (note := note_of(work.records.facts.asked, None if own is None else own.unit)) is not None:
         say(note)
     plan = work.plan(dry_run=dry_run)
     if dry_run:
         say_where_texts_go(agent for row in plan.rows for agent in row.panel.all_agents)
-        echo_lines(import_module("metajudge.benchmarks.prices").price_lines(work, plan))
+        options.echo_lines(import_module("metajudge.benchmarks.prices").price_lines(work, plan))
         return
     running = import_module("metajudge.benchmarks.grid_run")
-    where = store_path(store)
+    where = options.store_path(store)
     with contextlib.closing(sending.budget()) as budget:
         engines = running.engines(
             store=where, concurrency=sending.concurrency, budget=budget, batch=sending.batches(where), notify=say
@@ -271,10 +397,10 @@ def benchmark(
     calibrated = probabilities.of(work, results)
     findings = work.findings(plan, results, calibrated)
     reporting = import_module("metajudge.benchmarks.bench_report")
-    echo_lines(reporting.terminal_lines(findings) if not outputs.as_json else ())
+    options.echo_lines(reporting.terminal_lines(findings) if not outputs.as_json else ())
     if scores is not None:
         write_text(scores, import_module("metajudge.benchmarks.score_lines").score_lines(work, results, calibrated))
-        say_written(scores, err=outputs.as_json)
+        options.say_written(scores, err=outputs.as_json)
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: reporting.report_of(findings))
     missed = tell_missed(import_module("metajudge.benchmarks.findings").reached_by(bars, findings))
     counts = running.counts_of(results, work.source.rejects)
@@ -299,13 +425,13 @@ def _own(
 
 
 @app.command("agent_clash")
-@takes("outputs", Outputs)
+@options.takes("outputs", options.Outputs)
 def agent_clash(
     data: Annotated[
         Path | None, typer.Option(help="The study's file of raw judgments, or its folder.", metavar="DIR")
     ] = None,
     *,
-    outputs: Outputs,
+    outputs: options.Outputs,
 ) -> None:
     """Recompute a published study of a judge panel from its raw judgments, and print where it differs."""
     if data is None:
@@ -316,15 +442,17 @@ def agent_clash(
     study = import_module("metajudge.benchmarks.agent_clash.records").load_study(data)
     figures = reporting.recompute(study)
     page = reporting.report_of(study, figures)
-    echo_lines((table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ())
-    outputs.write(lambda: str(import_module("metajudge.benchmarks.figure").to_json(figures)), lambda: page)
+    options.echo_lines(
+        (table_to_text(reporting.summary_table(figures)), *page.summary[1:]) if not outputs.as_json else ()
+    )
+    outputs.write(lambda: _figures(figures), lambda: page)
 
 
 app.command("reliability")(reliability)
 app.command("perf", context_settings={"allow_interspersed_args": False})(perf)
 
 
-def _panel(agents: Agents, seed: int | None) -> PanelConfig | None:
+def _panel(agents: options.Agents, seed: int | None) -> PanelConfig | None:
     """The panel to run; None without agents."""
     if not agents.agent and agents.config is None:
         if agents.rubric is not None or agents.strategy is not None or agents.families is not None:

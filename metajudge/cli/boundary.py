@@ -35,19 +35,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "--agent-scores FILE` find out what each agent's score is worth",
     "calibrate plan": "was removed: `metajudge calibrate threshold` says after an abstention how many more labels help",
     "bench live": f"was an experiment kit; {_LAST}: `metajudge bench judgebench --grid FILE` measures your panels",
-    "bench withhold": _PROTOCOL,
-    "bench score": _PROTOCOL,
-    "bench entries": _PROTOCOL,
-    "bench table": _PROTOCOL,
+    **{f"bench {name}": _PROTOCOL for name in ("withhold", "score", "entries", "table")},
     "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",
 }
 """Command -> the sentence that names its substitute; a group stands for its commands."""
 
 OPTIONS: Final[Mapping[str, str]] = {
-    **{
-        f"vet {option}": "was removed: one process vets a million judgments, and several share a store on PostgreSQL"
-        for option in ("--engine", "--ray-address", "--workers")
-    },
+    "vet --ray-address": "was removed: one process vets a million judgments, and several share a store on PostgreSQL",
     "vet --no-label-free": "was removed with the probability without labels that it left out: drop it",
     "peers --no-sweep": "was removed with the sweeps that it left out: drop it",
     "peers --sweep": "was removed: subsamples are not analysed any more",
@@ -159,16 +153,13 @@ def _sentence(error: BaseException) -> str | None:
     if isinstance(error, MetajudgeError):
         return str(error)
     if isinstance(error, OSError):
-        where = error.filename if error.filename is not None else "a file or standard output"
-        return f"{_text(where)}: {error.strerror or error}.{_state()}"
+        name = "a file or standard output" if error.filename is None else error.filename
+        where = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else f"file descriptor {name}"
+        return f"{where}: {error.strerror or error}.{_state()}"
     place = traceback.extract_tb(error.__traceback__)[-1:]
     at = f" ({Path(place[0].filename).name}:{place[0].lineno})" if place else ""
     what = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
     return f"unexpected error: {what}{at}.{_state()} {DEBUG} shows the trace; please report it."
-
-
-def _text(name: object) -> str:
-    return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else f"file descriptor {name}"
 
 
 def _state() -> str:

@@ -20,7 +20,6 @@ from metajudge.calibration.table import SignalTable
 from metajudge.cli.calibrate_threshold import (
     AgentScoresOption,
     DataOption,
-    FoldsOption,
     JudgeOption,
     KindOption,
     check_files,
@@ -29,8 +28,8 @@ from metajudge.cli.calibrate_threshold import (
     threshold,
 )
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_items, reads_judgments, takes_labels
+from metajudge.cli.loop import with_store
 from metajudge.cli.options import ResamplingSeedOption, StoreOption, echo_lines
-from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels, review_labels
 from metajudge.store import Store
@@ -213,11 +212,10 @@ SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Defau
 @takes_labels
 @reads_judgments
 def fit(
-    out: Annotated[Path, typer.Option("--out", help="Where to write the calibration (JSON).", metavar="FILE")],
+    out: Annotated[Path, typer.Option(help="Where to write the calibration (JSON).", metavar="FILE")],
     data: Annotated[
         list[Path] | None,
         typer.Option(
-            "--data",
             help="Labelled judgments: a file or folder that `vet` reads. Repeatable. With --reviews, default: the "
             "store's.",
             metavar="DIR",
@@ -247,7 +245,7 @@ def fit(
         ),
     ] = None,
     seed: ResamplingSeedOption = 0,
-    folds: FoldsOption = 5,
+    folds: Annotated[int, typer.Option(help="Number of folds, by question.", min=2)] = 5,
     labelling: Labelling = UNLABELLED,
     reading: Reading = AS_THEY_ARE,
 ) -> None:
@@ -309,7 +307,7 @@ def show(
     file: Annotated[Path, typer.Argument(help="A calibration file.")],
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", help="New judgments, to measure how far their signals have drifted.", metavar="DIR"),
+        typer.Option(help="New judgments, to measure how far their signals have drifted.", metavar="DIR"),
     ] = None,
     agent_scores: AgentScoresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
@@ -390,5 +388,4 @@ def _names(signals: str | None) -> list[str] | None:
 
 
 async def _reviewed(store: Store, rule: Right | None) -> tuple[ReviewLabels, list[Judgment]]:
-    """People's labels and all judgments of a store."""
     return await review_labels(store, now=time.time(), rule=rule), await store.judgments()

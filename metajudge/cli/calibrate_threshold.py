@@ -15,8 +15,7 @@ from metajudge.calibration.guarantee import Abstention, Guarantee
 from metajudge.calibration.looks import Schedule, ScheduleName
 from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption, OtherCalibrationOption
-from metajudge.cli.outputs import tell
+from metajudge.cli.options import JsonOption, OtherCalibrationOption, tell
 from metajudge.errors import InputError
 from metajudge.files.output import check_apart, check_writable
 from metajudge.runs.exit_codes import ExitCode
@@ -26,19 +25,16 @@ from metajudge.vetting.looking import GroupedBy, LookRequest, LookResult, Refere
 
 NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
 DataOption = Annotated[
-    list[Path],
-    typer.Option("--data", help="Labelled judgments: a file or folder that `vet` reads. Repeatable.", metavar="DIR"),
+    list[Path], typer.Option(help="Labelled judgments: a file or folder that `vet` reads. Repeatable.", metavar="DIR")
 ]
-JudgeOption = Annotated[list[str] | None, typer.Option("--judge", help="Only this judge. Repeatable.", metavar="NAME")]
+JudgeOption = Annotated[list[str] | None, typer.Option(help="Only this judge. Repeatable.", metavar="NAME")]
 AgentScoresOption = Annotated[
-    Path | None, typer.Option("--agent-scores", help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
+    Path | None, typer.Option(help="Assessments with agents' scores (`vet --out`).", metavar="FILE")
 ]
 KindOption = Annotated[
     VerdictKind | None,
     typer.Option(help="Only verdicts of this kind; needed where the data have several.", show_choices=True),
 ]
-FoldsOption = Annotated[int, typer.Option(help="Number of folds, by question.", min=2)]
-CalibrationOption = Annotated[Path, typer.Option("--calibration", help="A calibration file.", metavar="FILE")]
 
 
 def right_line(kind: str, rule: str) -> str:
@@ -67,7 +63,7 @@ def check_files(data: list[Path], agent_scores: Path | None, out: Path | None) -
 @takes_labels
 @reads_judgments
 def threshold(
-    calibration: CalibrationOption,
+    calibration: Annotated[Path, typer.Option(help="A calibration file.", metavar="FILE")],
     data: DataOption,
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
@@ -132,9 +128,7 @@ def threshold(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            help="Write the threshold here; the look is recorded in the calibration all the same.",
-            metavar="FILE",
+            help="Write the threshold here; the look is recorded in the calibration all the same.", metavar="FILE"
         ),
     ] = None,
     as_json: JsonOption = False,

@@ -13,25 +13,9 @@ from rich.console import Console
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.result import CaseResult, CriterionResult, StageResult
 from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_cases, read_cases
-from metajudge.cli.options import (
-    DryRunOption,
-    JsonOption,
-    Judges,
-    ReportOption,
-    SeedOption,
-    StoreOption,
-    StrictOption,
-    WebhookOption,
-    advised,
-    counted_cases,
-    refuse_bad_lines,
-    rejects_path,
-    store_path,
-    takes,
-)
-from metajudge.cli.outputs import check_reports
+from metajudge.cli import options
+from metajudge.cli.loop import with_store
 from metajudge.cli.sending import Spending, SpendingOnCases, print_estimate
-from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, case_rubric, load_policy
 from metajudge.feedback.loop import policy_in_force
 from metajudge.files.yaml_documents import looks_like_path
@@ -64,7 +48,9 @@ def print_report(summary: CaseTotals, rejects: Sequence[Reject], where: Path, *,
             console.print(line, soft_wrap=True, markup=False)
     if len(summary.results) > MOST_SHOWN:
         console.print(f"... and {len(summary.results) - MOST_SHOWN} more cases", markup=False)
-    for line in (*_counts(summary), *_bad(rejects, where), summary.took, *filter(None, [summary.end.next_step])):
+    said = f"{options.counted(len(rejects), 'case')} could not be judged, with reasons in {where}; the first: "
+    problems = [f"{said}{reject}" for reject in rejects[:1]]
+    for line in (*_counts(summary), *problems, summary.took, *filter(None, [summary.end.next_step])):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -103,14 +89,16 @@ def _stage_line(stage: StageResult) -> str:
 
 def _counts(summary: CaseTotals) -> list[str]:
     actions = in_words(summary.actions) or "none"
-    lines = [f"Decided {summary.decided} of {counted_cases(summary.cases)}: {actions}."]
+    lines = [f"Decided {summary.decided} of {options.counted(summary.cases, 'case')}: {actions}."]
     warning = summary.quotes.warning
     if warning is not None:
         lines.append(f"{warning} Bands can look at that: policy {VERIFIED_POLICY} does, --details lists the quotes.")
     if summary.gated:
         lines.append(f"{summary.gated} of them ended at the gate.")
     if summary.reviews:
-        lines.append(f"{summary.reviews} are waiting for review: {advised('review', 'next', '--reviewer', 'NAME')}")
+        lines.append(
+            f"{summary.reviews} are waiting for review: {options.advised('review', 'next', '--reviewer', 'NAME')}"
+        )
     if summary.failures:
         lines.append(f"Judges' failures: {in_words(summary.failures)}. Run the same command again to retry them.")
     return [*lines, *filter(None, [summary.webhook_sentence])]
@@ -157,14 +145,8 @@ def _table(caption: str, criteria: Mapping[str, CriterionResult]) -> Table:
     )
 
 
-def _bad(rejects: Sequence[Reject], where: Path) -> list[str]:
-    if not rejects:
-        return []
-    return [f"{counted_cases(len(rejects))} could not be judged, with reasons in {where}; the first: {rejects[0]}"]
-
-
-@takes("spending", SpendingOnCases)
-@takes("judges", Judges)
+@options.takes("spending", SpendingOnCases)
+@options.takes("judges", options.Judges)
 def case(
     inputs: Annotated[
         list[str],
@@ -172,15 +154,15 @@ def case(
             help="Cases: a JSON object, a list, or one object a line (`metajudge schema case`).", metavar="FILE..."
         ),
     ],
-    judges: Judges,
+    judges: options.Judges,
     policy: Annotated[
         str | None,
         typer.Option(help="A policy with a section `cases`, by name or file; default risk_analysis.", metavar="NAME"),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write one result per line (JSONL).", metavar="FILE")] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N cases.", min=1)] = None,
-    webhook: WebhookOption = None,
+    webhook: options.WebhookOption = None,
     audit_share: Annotated[
         float,
         typer.Option(
@@ -190,14 +172,14 @@ def case(
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
     *,
     spending: Spending,
-    seed: SeedOption = None,
-    strict: StrictOption = False,
-    as_json: JsonOption = False,
-    dry_run: DryRunOption = False,
+    seed: options.SeedOption = None,
+    strict: options.StrictOption = False,
+    as_json: options.JsonOption = False,
+    dry_run: options.DryRunOption = False,
     details: Annotated[
         bool, typer.Option("--details", help="Print every criterion's comment, quotes and weaknesses.")
     ] = False,
-    report: ReportOption = None,
+    report: options.ReportOption = None,
 ) -> None:
     """Judge cases: each stage on its criteria, weighted by the case's type; then the policy decides.
 
@@ -207,17 +189,17 @@ def case(
     Exit code 1: also if the webhook could not be delivered.
     """
     reviewing = Reviewing(audit_share, seed or 0, reviewers)
-    where = store_path(store)
+    where = options.store_path(store)
     chosen = _policy(policy or DEFAULT_CASE_POLICY, store)
     rubric = case_rubric(chosen, Path(policy).parent if policy and looks_like_path(policy) else None)
     panel = judges.panel(seed=seed)
     hook = webhook_of(Settings.load(), webhook)
     found = read_cases(inputs, CasePanel((), chosen, rubric), limit)
-    refuse_bad_lines(found.rejects, strict)
-    check_reports(report)
+    options.refuse_bad_lines(found.rejects, strict)
+    options.check_reports(report)
     if dry_run:
         estimate = estimate_cases(panel, chosen, rubric, found.cases)
-        work = f"{counted_cases(len(found.cases))}, at most {estimate.calls} calls"
+        work = f"{options.counted(len(found.cases), 'case')}, at most {estimate.calls} calls"
         print_estimate(estimate, work, panel, "case", as_json, {"cases": len(found.cases)})
         return
     totals = CaseTotals(cases=len(found.cases), bad_lines=len(found.rejects))
@@ -243,7 +225,7 @@ def case(
             )
 
     spending.run(judged, totals, len(found.cases), panel, where, "case")
-    rejects = rejects_path(out, where)
+    rejects = options.rejects_path(out, where)
     write_lines(rejects, (asdict(reject) for reject in found.rejects))
     totals.store, totals.out = str(where), None if out is None else str(out)
     if as_json:
@@ -258,6 +240,6 @@ def case(
 
 def _policy(name: str, store: str | None) -> Policy:
     """A policy's file, or by name the version in force in the store, even if its file is gone."""
-    if looks_like_path(name) or not store_path(store).exists():
+    if looks_like_path(name) or not options.store_path(store).exists():
         return load_policy(name)
     return with_store(store, lambda opened: policy_in_force(name, opened), maker="case")

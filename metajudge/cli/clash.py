@@ -1,12 +1,11 @@
 """``metajudge clash``: candidates answer, a blind panel ranks them, rankings are counted and compared with people."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 import typer
 
 from metajudge.clashes.concordance import (
@@ -25,31 +24,17 @@ from metajudge.clashes.reviews import calls_of, clashes_in, labelled_calls, open
 from metajudge.clashes.run import ClashResult, ClashTotals, estimate_clash
 from metajudge.clashes.run import clash as run_clash
 from metajudge.clashes.setup import Asked, ClashSettings, load_candidates, open_asked, repeat_numbers
-from metajudge.clashes.standings import Standings, standings_of
+from metajudge.clashes.standings import standings_of
+from metajudge.cli import options
 from metajudge.cli.clash_report import Written, print_clash, report_of
-from metajudge.cli.options import (
-    DryRunOption,
-    JsonOption,
-    Judges,
-    ReportOption,
-    StoreOption,
-    StrictOption,
-    echo_lines,
-    need_judges,
-    refuse_bad_lines,
-    store_path,
-    takes,
-)
-from metajudge.cli.outputs import JsonFileOption, Outputs, versioned
+from metajudge.cli.loop import with_store
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
-from metajudge.cli.stored import with_store
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.files.output import check_apart, write_text
+from metajudge.files.output import check_apart
 from metajudge.outcomes.sending import webhook_of
-from metajudge.panels.config import with_flags
+from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.readers.jsonl import write_jsonl
 from metajudge.report.document import Absent, Column, Table
-from metajudge.report.files import write_report
 from metajudge.report.tables import table_to_text
 from metajudge.reviews.review import ReviewStatus
 from metajudge.runs.loop import Stop
@@ -58,23 +43,20 @@ from metajudge.session import Session
 from metajudge.settings import Settings
 
 
-def compare_with_people(
-    records: str | None, store: str | None, json_out: Path | None, *, as_json: bool = False
-) -> None:
+def compare_with_people(records: str | None, store: str | None, outputs: options.Outputs) -> None:
     """Prints how often the panel agrees with people.
 
     Args:
         records: a file of ``metajudge clash``; where it is given, the labels in it are calls, and of the store only the
             evaluations in it count.
         store: as given with ``--store``.
-        json_out: a file for the same as JSON; None for none.
-        as_json: whether to print JSON in place of text.
+        outputs: where the same is written as JSON.
 
     Raises:
         InputError: no call at all; says how to get some.
     """
     made = [] if records is None else read_clashes(_content(records), records, limited=False)
-    labels_alone = records is not None and not store_path(store).exists()
+    labels_alone = records is not None and not options.store_path(store).exists()
     states = [] if labels_alone else with_store(store, clashes_in, maker="clash")
     if made:
         ids = {review_of_clash(record, now=0.0).review_id: record for record in made if len(record.answered) > 1}
@@ -91,13 +73,10 @@ def compare_with_people(
             "`metajudge review next --reviewer NAME`, or give prompts with labels and name the file of records"
         )
     found = concordance(calls)
-    text = versioned(_json(found, waiting))
-    if json_out is not None:
-        write_text(json_out, text)
-    if as_json:
-        typer.echo(text, nl=False)
-        return
-    echo_lines(_lines(found, waiting))
+    elsewhere = {"source": SOURCE, "rows": [asdict(one) for one in PRIOR_WORK]}
+    data = {"concordance": found.to_json(), "waiting": waiting, "reported_elsewhere": elsewhere}
+    outputs.put(lambda: options.versioned(data))
+    options.echo_lines(_lines(found, waiting) if not outputs.as_json else ())
 
 
 def _content(records: str) -> bytes:
@@ -134,20 +113,65 @@ def prior_work_table() -> Table:
     return Table(caption="For comparison", columns=columns, rows=rows, notes=(f"{SOURCE}.", ceiling))
 
 
-def _json(found: Concordance, waiting: int) -> str:
-    data = {
-        "concordance": found.to_json(),
-        "waiting": waiting,
-        "reported_elsewhere": {"source": SOURCE, "rows": [asdict(one) for one in PRIOR_WORK]},
-    }
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
 SPEC = "[NAME=]PROVIDER:MODEL[@BASE_URL]"
 
 
+@dataclass(frozen=True)
+class _Method:
+    """How answers are made and judged: options with the names of the settings."""
+
+    observers: Annotated[
+        bool, typer.Option("--observers", help="Candidates also rank all answers; shown, never counted.")
+    ] = False
+    voters: Annotated[
+        bool, typer.Option("--voters", help="Candidates also rank all answers and vote, with weight 1 (judges: 2).")
+    ] = False
+    judge_weight: Annotated[float | None, typer.Option(help="Weight of each judge; default 1, with --voters 2.")] = None
+    candidate_weight: Annotated[
+        float | None, typer.Option(help="With --voters: weight of each candidate's vote; default 1.")
+    ] = None
+    quorum: Annotated[
+        int | None, typer.Option(help="Judges that must give a ranking; default: more than half of the panel.")
+    ] = None
+    repeats: Annotated[int, typer.Option(help="Judge the same answers N times, with new labels each time.", min=1)] = 1
+    cycles: Annotated[int, typer.Option(help="With --regenerate: repeat N times with new answers.", min=1)] = 1
+    regenerate: Annotated[bool, typer.Option("--regenerate", help="Generate new answers in every cycle.")] = False
+    ties: Annotated[bool, typer.Option("--ties", help="Judges may leave responses tied.")] = False
+    with_reference: Annotated[bool, typer.Option("--with-reference", help="Judges see an item's reference answer.")] = (
+        False
+    )
+    keep_names: Annotated[
+        bool, typer.Option("--keep-names", help="Do not hide names of models and providers in responses.")
+    ] = False
+    temperature: Annotated[float | None, typer.Option(help="Temperature of the candidates' answers.", min=0, max=2)] = (
+        None
+    )
+    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of a candidate's answer.", min=1)] = None
+    criteria_temperature: Annotated[float, typer.Option(help="Temperature of the criteria.", min=0, max=2)] = 0.3
+    criteria_max_tokens: Annotated[int, typer.Option(help="Maximum tokens of the criteria.", min=1)] = 150
+    seed: Annotated[int, typer.Option(help="Seed of the labels; recorded.")] = 0
+    attempts: Annotated[
+        int, typer.Option(help="Maximum attempts at an evaluation with a failed call, over all runs.", min=1)
+    ] = 3
+
+    def settings(self, panel: PanelConfig, *, given: bool) -> ClashSettings:
+        """The settings of a clash over a panel's candidates.
+
+        Raises:
+            ConfigurationError: options that contradict one another.
+        """
+        if self.cycles > 1 and not self.regenerate:
+            raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
+        if self.regenerate and given:
+            raise ConfigurationError("--regenerate cannot be used with --responses given: leave one of them out")
+        same = {name: value for name, value in vars(self).items() if name not in ("regenerate", "keep_names")}
+        hide, criteria = not self.keep_names, panel.criteria
+        return ClashSettings(panel.candidates, criteria_model=criteria, given=given, hide_identities=hide, **same)
+
+
 @takes_budget
-@takes("judges", Judges, "max_tokens")  # that is a setting of the candidates here
+@options.takes("method", _Method)
+@options.takes("judges", options.Judges, "max_tokens")  # that is a setting of the candidates here
 def clash(
     prompt: Annotated[
         str | None,
@@ -157,9 +181,9 @@ def clash(
         ),
     ] = None,
     *,
-    judges: Judges,
+    judges: options.Judges,
     candidate: Annotated[
-        list[str] | None, typer.Option("--candidate", help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC")
+        list[str] | None, typer.Option(help=f"A model that answers: {SPEC}. Repeat.", metavar="SPEC")
     ] = None,
     candidates: Annotated[
         Path | None,
@@ -178,41 +202,7 @@ def clash(
         Literal["generate", "given"],
         typer.Option(help="Have the candidates answer, or judge the responses given in the file."),
     ] = "generate",
-    observers: Annotated[
-        bool, typer.Option("--observers", help="Candidates also rank all answers; shown, never counted.")
-    ] = False,
-    voters: Annotated[
-        bool, typer.Option("--voters", help="Candidates also rank all answers and vote, with weight 1 (judges: 2).")
-    ] = False,
-    judge_weight: Annotated[
-        float | None, typer.Option(help="Weight of each judge; default 1, with --voters 2.")
-    ] = None,
-    candidate_weight: Annotated[
-        float | None, typer.Option(help="With --voters: weight of each candidate's vote; default 1.")
-    ] = None,
-    quorum: Annotated[
-        int | None, typer.Option(help="Judges that must give a ranking; default: more than half of the panel.")
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Judge the same answers N times, with new labels each time.", min=1)] = 1,
-    cycles: Annotated[int, typer.Option(help="With --regenerate: repeat N times with new answers.", min=1)] = 1,
-    regenerate: Annotated[bool, typer.Option("--regenerate", help="Generate new answers in every cycle.")] = False,
-    ties: Annotated[bool, typer.Option("--ties", help="Judges may leave responses tied.")] = False,
-    with_reference: Annotated[
-        bool, typer.Option("--with-reference", help="Judges see an item's reference answer.")
-    ] = False,
-    keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Do not hide names of models and providers in responses.")
-    ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(help="Temperature of the candidates' answers.", min=0, max=2)
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Maximum tokens of a candidate's answer.", min=1)] = None,
-    criteria_temperature: Annotated[float, typer.Option(help="Temperature of the criteria.", min=0, max=2)] = 0.3,
-    criteria_max_tokens: Annotated[int, typer.Option(help="Maximum tokens of the criteria.", min=1)] = 150,
-    seed: Annotated[int, typer.Option(help="Seed of the labels; recorded.")] = 0,
-    attempts: Annotated[
-        int, typer.Option(help="Maximum attempts at an evaluation with a failed call, over all runs.", min=1)
-    ] = 3,
+    method: _Method,
     limit: Annotated[int | None, typer.Option(help="Only the first N prompts.", min=1)] = None,
     out: Annotated[
         Path | None,
@@ -221,12 +211,12 @@ def clash(
     judgments: Annotated[
         Path | None, typer.Option(help="Write the rankings as judgments (JSONL) that `vet` reads.", metavar="FILE")
     ] = None,
-    as_json: JsonOption = False,
-    json_out: JsonFileOption = None,
-    report: ReportOption = None,
-    store: StoreOption = None,
+    as_json: options.JsonOption = False,
+    json_out: options.JsonFileOption = None,
+    report: options.ReportOption = None,
+    store: options.StoreOption = None,
     spending: Spending,
-    strict: StrictOption = False,
+    strict: options.StrictOption = False,
     max_cost_usd: Annotated[
         float | None, typer.Option(help="Choose among candidates whose answers cost at most this, on average.")
     ] = None,
@@ -256,7 +246,7 @@ def clash(
             help="Compare the panel with people's decisions in the store, and labels in PROMPT, a file of records.",
         ),
     ] = False,
-    dry_run: DryRunOption = False,
+    dry_run: options.DryRunOption = False,
 ) -> None:
     """Compare models' answers: every judge ranks all of them without seeing whose they are; Borda points decide.
 
@@ -269,49 +259,25 @@ def clash(
 
     Exit code 1: a verdict, an answer or a ranking is missing.
     """
+    outputs = options.Outputs(json_out, report, as_json)
     if compare_people:
-        compare_with_people(prompt, store, json_out, as_json=as_json)
+        compare_with_people(prompt, store, outputs)
         return
     if prompt is None:
         raise typer.BadParameter("give a prompt, or a file of them", param_hint="PROMPT")
     given = responses == "given"
-    if cycles > 1 and not regenerate:
-        raise ConfigurationError("--cycles needs new answers in each cycle: add --regenerate, or use --repeats")
-    if regenerate and given:
-        raise ConfigurationError("--regenerate cannot be used with --responses given: leave one of them out")
     limits = None
     if max_cost_usd is not None or max_latency_s is not None or within is not None:
         limits = Limits(max_cost_usd, max_latency_s, WITHIN if within is None else within)
     panel = judges.of(judges.judge, criteria=criteria_model)
     configured = panel.candidates if candidates is None else load_candidates(candidates)
     panel = with_flags(panel, candidates=(*(candidate or ()), *configured))
-    settings = ClashSettings(
-        candidates=panel.candidates,
-        criteria_model=panel.criteria,
-        given=given,
-        observers=observers,
-        voters=voters,
-        judge_weight=judge_weight,
-        candidate_weight=candidate_weight,
-        quorum=quorum,
-        repeats=repeats,
-        cycles=cycles,
-        ties=ties,
-        with_reference=with_reference,
-        hide_identities=not keep_names,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        criteria_temperature=criteria_temperature,
-        criteria_max_tokens=criteria_max_tokens,
-        seed=seed,
-        attempts=attempts,
-    )
+    settings = method.settings(panel, given=given)
     settings.check()
-    need_judges(panel)
-    outputs = Outputs(json_out, report, as_json)
+    options.need_judges(panel)
     outputs.check(out, judgments)
     asked = open_asked(prompt, given=given, limit=limit)
-    refuse_bad_lines(asked.rejects, strict)
+    options.refuse_bad_lines(asked.rejects, strict)
     check_apart([prompt] if asked.from_file else [], [out, judgments, json_out, *(report or ())])
     if dry_run:
         estimate = estimate_clash(settings, panel, settings.items(asked.items))
@@ -340,55 +306,40 @@ def clash(
         return found, await open_reviews(session.store, found.records, sample=review_sample, adding=adding)
 
     totals = ClashTotals(bad_lines=len(asked.rejects))
-    steps = len(asked.items) * cycles * len(repeat_numbers(repeats))
-    found, reviews = spending.run(ranked, totals, steps, panel, store_path(store), "clash", webhook=hook)
+    steps = len(asked.items) * method.cycles * len(repeat_numbers(method.repeats))
+    found, reviews = spending.run(ranked, totals, steps, panel, options.store_path(store), "clash", webhook=hook)
     _write(found, asked, limits, Written(out, judgments, reviews), outputs)
     raise typer.Exit(found.totals.exit_code)
 
 
-def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Written, outputs: Outputs) -> None:
-    """Writes the files and prints the result."""
+def _write(found: ClashResult, asked: Asked, limits: Limits | None, written: Written, outputs: options.Outputs) -> None:
     records, totals = found.records, found.totals
     standings = standings_of(records, limits)
+    lead, choice = standings.lead, standings.choice
     figures, table = _cycle_figures(records)
     if written.judgments is not None:
         judgments = (one for record in records for one in judgments_of_clash(record))
         totals.judgments_written = write_jsonl(written.judgments, judgments)
     for reject in asked.rejects[:5]:
         typer.echo(f"metajudge: {reject}", err=True)
-    text = ""
-    if outputs.as_json or outputs.json_out is not None:
-        text = versioned(summary_json(records, totals, figures, standings, written.reviews))
-    if outputs.json_out is not None:
-        write_text(outputs.json_out, text)
-    if outputs.as_json:
-        typer.echo(text, nl=False)
-    else:
+    if not outputs.as_json:
         print_clash(records, totals, standings, written, cycles=table)
-    for path in outputs.report or ():
-        write_report(report_of(records, totals, standings), path)
 
+    def data() -> dict[str, Any]:
+        """All but the whole records, which are in ``--out``."""
+        return {
+            "summary": totals.to_json(),
+            "standings": [one.model_dump() for one in standings.candidates],
+            **({} if lead is None else {"lead": lead.to_json()}),
+            **({} if choice is None else {"choice": {**asdict(choice), "sentence": choice.sentence()}}),
+            "categories": by_category(records),
+            "self_preference": [one.to_json() for one in self_preference(records)],
+            **({"cycles": figures} if figures else {}),
+            "reviews": dict(written.reviews),
+            "evaluations": [record.model_dump(mode="json") for record in records],
+        }
 
-def summary_json(
-    records: Sequence[ClashRecord],
-    totals: ClashTotals,
-    cycles: Mapping[str, Any],
-    found: Standings,
-    reviews: Mapping[str, str],
-) -> str:
-    """Summary, standings, stability over cycles and verdicts as JSON; the whole records are in ``--out``."""
-    data: dict[str, Any] = {
-        "summary": totals.to_json(),
-        "standings": [one.model_dump() for one in found.candidates],
-        **({} if found.lead is None else {"lead": found.lead.to_json()}),
-        **({} if found.choice is None else {"choice": {**asdict(found.choice), "sentence": found.choice.sentence()}}),
-        "categories": by_category(records),
-        "self_preference": [one.to_json() for one in self_preference(records)],
-        **({"cycles": dict(cycles)} if cycles else {}),
-        "reviews": dict(reviews),
-        "evaluations": [record.model_dump(mode="json") for record in records],
-    }
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    outputs.put(lambda: options.versioned(data()), lambda: report_of(records, totals, standings))
 
 
 def _cycle_figures(records: Sequence[ClashRecord]) -> tuple[dict[str, object], Table | None]:

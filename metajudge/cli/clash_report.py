@@ -328,9 +328,7 @@ def unpriced(records: Iterable[ClashRecord]) -> list[str]:
 
 
 def _next(totals: ClashTotals, written: Written) -> list[str]:
-    lines = []
-    if totals.end.next_step is not None:
-        lines.append(totals.end.next_step)
+    lines = [*filter(None, [totals.end.next_step])]
     if written.out is not None:
         lines.append(f"Records: {written.out}")
     if written.judgments is not None:
@@ -351,7 +349,9 @@ def report_of(records: Sequence[ClashRecord], totals: ClashTotals, found: Standi
     if own:
         sections.append(Section(title="Judges on their own answers", paragraphs=own))
     sections.append(_evaluations(records))
-    sections += [_blinding_section(records, totals), _position_section(totals)]
+    shown = tuple(f"{one.sentence()}." for one in totals.first_shown)
+    shown = shown or ("No judge gave a ranking with one best answer.",)
+    sections += [_blinding_section(records, totals), Section(title="Order shown", paragraphs=shown)]
     first = records[0] if records else None
     return Report(
         title="Clash",
@@ -403,7 +403,6 @@ def evaluation_fold(record: ClashRecord, *, opened: bool = False) -> Fold:
 
 
 def _scores(sheet: ClashSheet) -> Table:
-    """Mean scores by criterion of the judges that count."""
     heads: list[Head] = ["criterion", *((one.given.name, "number") for one in sheet.answers)]
     rows: list[Row] = [
         (
@@ -456,12 +455,6 @@ def _blinding_section(records: Sequence[ClashRecord], totals: ClashTotals) -> Se
     table = Table(caption="Names in the answers", columns=heads, rows=tuple(rows[:MOST_NAMES]), notes=more)
     said = (totals.blinding.sentence() or "None.",)
     return Section(title="Blinding", paragraphs=said, blocks=(table,) if rows else ())
-
-
-def _position_section(totals: ClashTotals) -> Section:
-    """Each judge's position bias: how often it ranks the answer shown first as the best."""
-    sentences = tuple(f"{one.sentence()}." for one in totals.first_shown)
-    return Section(title="Order shown", paragraphs=sentences or ("No judge gave a ranking with one best answer.",))
 
 
 def _scatters(found: Sequence[CandidateStanding]) -> list[ScatterChart]:

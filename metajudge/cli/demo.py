@@ -69,7 +69,13 @@ def _lines(found: Demonstration, blocks: str) -> Iterator[str]:
     yield ""
     yield from _example("Discarded", found.example_discarded)
     yield ""
-    yield from _fooled(found.fooled)
+    fooled_by = ", ".join(sorted({one.judgment.item.id for one in found.fooled}))
+    judges = len({one.judgment.judge for one in found.fooled})
+    yield f"{'Fooled us':<10} {fooled_by}: {len(found.fooled)} verdicts kept although wrong"
+    yield _indented(
+        f"Why: {judges} judges share one fallacy, in both orders, so they support each other. Agreement cannot see an "
+        "error that judges share; meta-judges, labels and a calibration can."
+    )
 
 
 def _bar(name: str, row: Counted, blocks: str) -> str:
@@ -87,16 +93,6 @@ def _example(name: str, one: Vetted) -> Iterator[str]:
     yield f"{name:<10} {judgment.id}: {judgment.verdict}, score {one.score:.1f} of 5, by the label {outcome}"
     yield _indented(f'"{judgment.item.question.splitlines()[0]}"')
     yield _indented("Why: " + "; ".join(one.because) + ".")
-
-
-def _fooled(wrong: tuple[Vetted, ...]) -> Iterator[str]:
-    questions = ", ".join(sorted({one.judgment.item.id for one in wrong}))
-    judges = len({one.judgment.judge for one in wrong})
-    yield f"{'Fooled us':<10} {questions}: {len(wrong)} verdicts kept although wrong"
-    yield _indented(
-        f"Why: {judges} judges share one fallacy, in both orders, so they support each other. Agreement cannot see an "
-        "error that judges share; meta-judges, labels and a calibration can."
-    )
 
 
 def _next(saved: str | None) -> Iterator[str]:

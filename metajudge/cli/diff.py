@@ -8,8 +8,7 @@ import typer
 
 from metajudge.cli.inputs import AS_THEY_ARE, Labelling, Reading, RightOption, reads_judgments
 from metajudge.cli.loop import run
-from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, store_path
-from metajudge.cli.outputs import tell
+from metajudge.cli.options import JsonOption, ResamplingSeedOption, StoreOption, store_path, tell
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.units import ITEM, QUESTION
 from metajudge.types import Right, VerdictKind
@@ -65,7 +64,14 @@ def _lines(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind
         f"  kept by both {found.both_kept}, by neither {found.neither_kept}, only by the first {len(found.lost)}, "
         f"only by the second {len(found.gained)}",
     ]
-    lines += _left_out(found)
+    left_out = (
+        (found.undecided[0], "have no decision in the first"),
+        (found.undecided[1], "have no decision in the second"),
+        (found.only_first, "are in the first alone"),
+        (found.only_second, "are in the second alone"),
+        (found.changed_content, "share an id but not their content"),
+    )
+    lines += [f"  not compared: {count} {why}" for count, why in left_out if count]
     lines.append(f"Kept        {_shares(found.kept, percent=True)}")
     lines.append(f"Mean score  {_shares(found.score, percent=False)}")
     lines.append(f"Precision   {_shares(found.precision, percent=True)}")
@@ -80,17 +86,6 @@ def _lines(one: Side, other: Side, found: Comparison, rules: Mapping[VerdictKind
     if not changed:
         lines.append("No decision differs.")
     return lines + [f"Note: {note}" for note in (*one.notes, *other.notes)]
-
-
-def _left_out(found: Comparison) -> list[str]:
-    counts = [
-        (found.undecided[0], "have no decision in the first"),
-        (found.undecided[1], "have no decision in the second"),
-        (found.only_first, "are in the first alone"),
-        (found.only_second, "are in the second alone"),
-        (found.changed_content, "share an id but not their content"),
-    ]
-    return [f"  not compared: {count} {why}" for count, why in counts if count]
 
 
 def _shares(found: Difference, *, percent: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import run, say
-from metajudge.cli.options import Agents, JsonOption, StoreOption, echo_json, store_path, takes
+from metajudge.cli.options import Agents, JsonOption, StoreOption, store_path, takes, tell
 from metajudge.errors import MetajudgeError
 from metajudge.panels.config import unused_sections
 from metajudge.runs.exit_codes import ExitCode
@@ -25,11 +25,7 @@ def check(agents: Agents, as_json: JsonOption = False) -> None:
     if (unused := unused_sections(panel, "check")) is not None:
         say(unused)
     results = run(check_agents(panel))
-    if as_json:
-        echo_json({"agents": [result.to_json() for result in results]}, indent=True)
-    else:
-        for result in results:
-            typer.echo(_line(result))
+    tell(as_json, {"agents": [result.to_json() for result in results]}, map(_line, results), indent=True)
     raise typer.Exit(ExitCode.DONE if all(result.ok for result in results) else ExitCode.INCOMPLETE)
 
 
@@ -44,9 +40,7 @@ def _line(result: AgentCheck) -> str:
 
 
 def doctor(
-    config: Annotated[
-        Path | None, typer.Option("--config", help="Panel file (TOML) to check, too.", metavar="FILE")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Panel file (TOML) to check, too.", metavar="FILE")] = None,
     store: StoreOption = None,
     online: Annotated[bool, typer.Option("--online", help="Also connect to the endpoints; sends no key.")] = False,
     as_json: JsonOption = False,
@@ -75,10 +69,7 @@ def doctor(
         if online:
             found += checks.check_online(settings, panel, now)
     wrong = any(check.state == "error" for check in found)
-    if as_json:
-        data = [{"name": check.name, "state": check.state, "said": check.finding} for check in found]
-        echo_json({"ok": not wrong, "checks": data})
-    else:
-        for check in found:
-            typer.echo(f"{MARKS[check.state]}  {check.name:<12}  {check.finding}")
+    data = [{"name": check.name, "state": check.state, "said": check.finding} for check in found]
+    lines = [f"{MARKS[check.state]}  {check.name:<12}  {check.finding}" for check in found]
+    tell(as_json, {"ok": not wrong, "checks": data}, lines)
     raise typer.Exit(ExitCode.INCOMPLETE if wrong else ExitCode.DONE)

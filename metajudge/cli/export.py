@@ -12,8 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_judgments
-from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path
-from metajudge.cli.outputs import tell
+from metajudge.cli.options import JsonOption, StoreOption, echo_json, store_path, tell
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.exports import ExportRequest, ExportResult, export
 from metajudge.exports import check as check_folder
@@ -50,7 +49,11 @@ def _print(out: Path, result: ExportResult) -> None:
         dropped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in step.dropped.items() if count)
         counts = f"{step.name:<18} {step.before:>10,} -> {step.after:>10,} {step.unit}"
         typer.echo(f"{counts}  ({dropped})" if dropped else counts)
-    _print_kinds(result.stats)
+    kinds = {name.replace("_", " "): count["kept"] for name, count in result.stats["kinds"].items() if count["kept"]}
+    if set(kinds) - {"pairwise"}:
+        made = "grades and categories" if result.stats["from_grades"] else "comparisons"
+        listed = ", ".join(f"{count:,} {name}" for name, count in kinds.items())
+        typer.echo(f"Kept by kind of verdict: {listed}. The rows are from {made}.")
     _print_decisions(result.stats)
     for sentence in result.stats["guarantees"]:
         typer.echo(sentence)
@@ -60,16 +63,6 @@ def _print(out: Path, result: ExportResult) -> None:
     rows = ", ".join(f"{part} {count:,}" for part, count in result.rows.items())
     typer.echo(f"{out}: {rows} rows. Check it any time: {command('export', 'check', str(out))}")
     _print_notes(result)
-
-
-def _print_kinds(stats: dict[str, Any]) -> None:
-    """Kept judgments by kind, unless all are pairwise."""
-    kept = {name.replace("_", " "): count["kept"] for name, count in stats["kinds"].items() if count["kept"]}
-    if set(kept) <= {"pairwise"}:
-        return
-    made = "grades and categories" if stats["from_grades"] else "comparisons"
-    listed = ", ".join(f"{count:,} {name}" for name, count in kept.items())
-    typer.echo(f"Kept by kind of verdict: {listed}. The rows are from {made}.")
 
 
 def _print_decisions(stats: dict[str, Any]) -> None:
@@ -96,7 +89,6 @@ def _print_decisions(stats: dict[str, Any]) -> None:
 
 
 def _print_notes(result: ExportResult) -> None:
-    """Reports unusable input on standard error."""
     read = result.stats["read"]
     if read["conflicting_items"]:
         ids = read["conflicting_item_ids"]

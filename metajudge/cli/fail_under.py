@@ -12,7 +12,6 @@ from metajudge.vetting.bars import Bar, Measure, Reached
 FailUnderOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--fail-under",
         help="Exit with 5 below this value: precision=0.9 (correct among the labelled judgments kept) or kept=0.5 "
         "(kept among all judgments). Repeatable.",
         metavar="precision=X|kept=X",

@@ -8,9 +8,8 @@ import typer
 
 from metajudge.cli import feedback_report as told
 from metajudge.cli import options
-from metajudge.cli.loop import run, say
+from metajudge.cli.loop import run, say, with_store
 from metajudge.cli.sending import BudgetUsdOption, Spending, SpendingOnCases, print_estimate
-from metajudge.cli.stored import with_store
 from metajudge.decision import DEFAULT_CASE_POLICY
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.feedback.backtest import Backtest
@@ -37,12 +36,10 @@ app = typer.Typer(
 
 PolicyOption = Annotated[
     str | None,
-    typer.Option(
-        "--policy", help="The policy's name. Default: those that people's decisions are about.", metavar="NAME"
-    ),
+    typer.Option(help="The policy's name. Default: those that people's decisions are about.", metavar="NAME"),
 ]
-OnlyPolicyOption = Annotated[str | None, typer.Option("--policy", help="Only this policy.", metavar="NAME")]
-CasePolicyOption = Annotated[str, typer.Option("--policy", help="The policy's name; one over cases.", metavar="NAME")]
+OnlyPolicyOption = Annotated[str | None, typer.Option(help="Only this policy.", metavar="NAME")]
+CasePolicyOption = Annotated[str, typer.Option(help="The policy's name; one over cases.", metavar="NAME")]
 ProposalArgument = Annotated[str, typer.Argument(metavar="PROPOSAL")]
 DraftArgument = Annotated[str, typer.Argument(metavar="DRAFT")]
 
@@ -175,8 +172,7 @@ def draft(
         str | None, typer.Option(help="Draft for this criterion; default: each that is significantly corrected.")
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option("--model", help="A model that writes the instruction in place of a template.", metavar="SPEC"),
+        str | None, typer.Option(help="A model that writes the instruction in place of a template.", metavar="SPEC")
     ] = None,
     budget_usd: BudgetUsdOption = None,
     seed: options.ResamplingSeedOption = 0,

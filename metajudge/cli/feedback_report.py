@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from metajudge.cli.options import advised, counted_cases
+from metajudge.cli.options import advised, counted
 from metajudge.feedback.backtest import Backtest, Difference
 from metajudge.feedback.cases import DecidedCase, Direction
 from metajudge.feedback.changes import Activation, Comparison, Draft, DraftKind, Proposal
@@ -22,27 +22,26 @@ def print_reports(reports: Sequence[Report]) -> None:
     for number, report in enumerate(reports):
         if number:
             _say("")
-        _print_report(report)
-
-
-def _print_report(report: Report) -> None:
-    answered = report.overall["accuracy"].n
-    unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
-    _say(f"Policy {report.policy}: {counted_cases(report.cases)} decided by people{unclear}", wrapped=True)
-    _print_table(report.overall.values())
-    for title, groups in (("version", report.by_version), ("category", report.by_category), ("judge", report.by_judge)):
-        for name, found in groups.items() if len(groups) > 1 else ():
-            _say(f"\n{title} {name[:40]}", wrapped=True)
-            _print_table(found.values())
-    counts = ", ".join(f"{count} {way.value.replace('_', ' ')}" for way, count in report.disagreements.items())
-    _say(f"\nDisagreements: {counts}", wrapped=True)
-    for pattern in report.patterns:
-        _say(f"  {pattern.text}")
-    _print_advice(report.advice)
+        answered = report.overall["accuracy"].n
+        unclear = "" if answered == report.cases else f", {report.cases - answered} of them without a clear answer"
+        _say(f"Policy {report.policy}: {counted(report.cases, 'case')} decided by people{unclear}", wrapped=True)
+        _print_table(report.overall.values())
+        for title, groups in (
+            ("version", report.by_version),
+            ("category", report.by_category),
+            ("judge", report.by_judge),
+        ):
+            for name, found in groups.items() if len(groups) > 1 else ():
+                _say(f"\n{title} {name[:40]}", wrapped=True)
+                _print_table(found.values())
+        counts = ", ".join(f"{count} {way.value.replace('_', ' ')}" for way, count in report.disagreements.items())
+        _say(f"\nDisagreements: {counts}", wrapped=True)
+        for pattern in report.patterns:
+            _say(f"  {pattern.text}")
+        _print_advice(report.advice)
 
 
 def _print_advice(advice: Sequence[Advice]) -> None:
-    """Prints advice for manual changes, and how to test them."""
     for one in advice:
         _say(f"Advice: {one.text}")
     if advice:
@@ -92,7 +91,7 @@ def print_snapshots(found: Sequence[AuditEntry]) -> None:
             + ("no data" if m["value"] is None else f"{100 * m['value']:.1f} % of {m['n']}")
             for name, m in metrics.items()
         )
-        _say(f"{_day(one.recorded_at)}  {one.subject}, {counted_cases(one.payload['cases'])}: {metrics}")
+        _say(f"{_day(one.recorded_at)}  {one.subject}, {counted(one.payload['cases'], 'case')}: {metrics}")
 
 
 def _print_table(found: Iterable[Metric]) -> None:
@@ -179,7 +178,7 @@ def _print_comparison(found: Comparison) -> None:
             _say(f"    {one.definition}; {one.method}")
     _say(f"  intervals {100 * found.confidence:g} %, on records held out of the draft")
     for reason, count in found.left_out.items():
-        _say(f"  {counted_cases(count)} left out: {reason}")
+        _say(f"  {counted(count, 'case')} left out: {reason}")
     if found.judges:
         _say(
             f"  judged anew by {', '.join(found.judges.values())}: {found.calls} calls, {found.cached_calls} from the "
@@ -215,15 +214,15 @@ def _way(one: Proposal) -> str:
 
 
 def _on(found: Backtest) -> str:
-    return f"out of fold on {counted_cases(found.cases)} about {found.questions} questions"
+    return f"out of fold on {counted(found.cases, 'case')} about {found.questions} questions"
 
 
 def _difference(one: Difference) -> str:
     if one.value is None or one.low is None or one.high is None:
-        return f"no figure ({counted_cases(one.active_n)} now, {one.proposal_n} under the proposal)"
+        return f"no figure ({counted(one.active_n, 'case')} now, {one.proposal_n} under the proposal)"
     return (
         f"{100 * one.value:+.1f} points ({100 * one.low:+.1f} to {100 * one.high:+.1f}), "
-        f"{counted_cases(one.active_n)} now, {one.proposal_n} under the proposal"
+        f"{counted(one.active_n, 'case')} now, {one.proposal_n} under the proposal"
     )
 
 

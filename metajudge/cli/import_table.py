@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, mapping_of
-from metajudge.cli.inspect_report import print_record
+from metajudge.cli.inspect import print_record
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.readers.importing import Question, answered, changed, questions_of
@@ -58,7 +58,7 @@ def print_look(found: Inspection) -> None:
 
 
 def print_records(found: Inspection) -> None:
-    """The first records as they will be read, and how often each verdict occurs."""
+    """The first records as they will be read, how often each verdict occurs, and a mapping's problems."""
     if found.judgments is not None:
         shown = ", ".join(f"{name} {count:,}" for name, count in found.verdicts.most_common(8))
         judges = ", ".join(f"{name} {count:,}" for name, count in found.judges.most_common(5))
@@ -71,6 +71,8 @@ def print_records(found: Inspection) -> None:
         print_record(number, record)
     if found.records:
         typer.echo("")
+    for problem in found.problems if found.mapping is not None else ():
+        typer.echo(f"  {problem}")
 
 
 def _line(name: str, example: str, field: str, reason: str, width: int) -> str:
@@ -112,9 +114,14 @@ def import_table(
     if found.mapping is None and given is None:
         _recognised(found)
         return
+    print_look(found)
     if not yes and not sys.stdin.isatty():
-        print_look(found)
-        _refuse(found)
+        needed = "".join(f"\n  {one.text}\n    {one.flag}" for one in questions_of(found))
+        rest = f" What is open:{needed}" if needed else ""
+        raise InputError(
+            "import asks on a terminal, and standard input is none: give --yes to save these guesses, and flags for "
+            f"what they leave open.{rest}"
+        )
     found = _settled(found) if yes else _talked(found)
     if found.mapping is None:
         raise InputError(f"{file}: no mapping")  # a table has one
@@ -126,7 +133,6 @@ def import_table(
 
 
 def _recognised(found: Inspection) -> None:
-    """A file that needs no mapping."""
     typer.echo(f"{found.name}: {found.format}, {found.judgments or 0:,} judgments. It is read as it is.")
     print_records(found)
     none = found.verdicts.get("(none)", 0)
@@ -135,22 +141,8 @@ def _recognised(found: Inspection) -> None:
     typer.echo(f"Next: {command('vet', found.name, '--report', 'vet.html')}")
 
 
-def _refuse(found: Inspection) -> None:
-    """Ends a command that cannot ask. Raises typer.Exit: always."""
-    asked = questions_of(found)
-    needed = "".join(f"\n  {one.text}\n    {one.flag}" for one in asked)
-    rest = f" What is open:{needed}" if asked else ""
-    typer.echo(
-        "metajudge: import asks on a terminal, and standard input is none: give --yes to save these guesses, and flags "
-        f"for what they leave open.{rest}",
-        err=True,
-    )
-    raise typer.Exit(ExitCode.USAGE)
-
-
 def _settled(found: Inspection) -> Inspection:
     """The look at a table that leaves nothing open. Raises typer.Exit: something is open; each with its flag."""
-    print_look(found)
     asked = questions_of(found)
     if [one for one in asked if one.kind != "turn"] or found.judgments is None:
         for one in asked:
@@ -159,14 +151,11 @@ def _settled(found: Inspection) -> Inspection:
             typer.echo(f"metajudge: {problem}", err=True)
         raise typer.Exit(ExitCode.USAGE)
     print_records(found)
-    for problem in found.problems:
-        typer.echo(f"  {problem}")
     return found
 
 
 def _talked(found: Inspection) -> Inspection:
     """Asks what is open, shows what that gives, and takes changes until it is accepted."""
-    print_look(found)
     told: set[str] = set()
     while True:
         asked = [one for one in questions_of(found) if one.about not in told]
@@ -178,8 +167,6 @@ def _talked(found: Inspection) -> Inspection:
             found = _again(found, mapping)
             continue
         print_records(found)
-        for problem in found.problems:
-            typer.echo(f"  {problem}")
         text = typer.prompt(
             "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it; q leaves", default="", show_default=False
         ).strip()
@@ -196,7 +183,6 @@ def _talked(found: Inspection) -> Inspection:
 
 
 def _ask(question: Question, mapping: FieldMap, found: Inspection) -> FieldMap:
-    """Asks until the answer can be used."""
     while True:
         text = typer.prompt(question.text, default=question.default)
         try:
@@ -206,5 +192,4 @@ def _ask(question: Question, mapping: FieldMap, found: Inspection) -> FieldMap:
 
 
 def _again(found: Inspection, mapping: FieldMap) -> Inspection:
-    """Another look, with a mapping as it is now."""
     return inspect_input(found.name, mapping, records=RECORDS)

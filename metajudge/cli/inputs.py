@@ -36,7 +36,7 @@ MapValuesOption = Annotated[
     ),
 ]
 OneJudgeOption = Annotated[
-    str | None, typer.Option("--judge", help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
+    str | None, typer.Option(help="One judge for all rows, as --map judge:=NAME.", metavar="NAME")
 ]
 PrefixIdsOption = Annotated[
     bool, typer.Option("--prefix-ids", help="Put each file's name before its ids, for files that use the same ids.")
@@ -61,7 +61,6 @@ class Labelling:
     labels: Annotated[
         list[Path] | None,
         typer.Option(
-            "--labels",
             help="People's labels in another file: a table with an id and a value in each row, or any file that can be "
             "read as judgments. Repeatable.",
             metavar="FILE",
@@ -78,7 +77,6 @@ class Labelling:
     labels_map: Annotated[
         list[str] | None,
         typer.Option(
-            "--labels-map",
             help="Columns of the labels: item_id=qid,response=model,label=human_score,annotator=who,label_time=when,"
             "ruling=adjudicated; several labels in a row: label=human_1+human_2. Default: guessed by their names.",
             metavar="FIELD=COLUMN,...",
@@ -164,7 +162,7 @@ class Reading:
             limit=limit,
             unit=self.unit,
         )
-        self._keep(inputs, source.formats)
+        self.keep(inputs, source.formats)
         if labelling is not None:
             labelling.join(source, _values_of(inputs, self.values or []))
         return source
@@ -172,12 +170,27 @@ class Reading:
     def open_items(self, inputs: list[str], *, responses: int | None = None, limit: int | None = None) -> ItemSource:
         """Opens items, or judgments for their items; a given mapping that fits is saved for later runs."""
         source = open_items(inputs, mapping=self.mapping, prefix_ids=self.prefix_ids, responses=responses, limit=limit)
-        self._keep(inputs, source.formats)
+        self.keep(inputs, source.formats)
         return source
 
-    def _keep(self, inputs: list[str], formats: Mapping[str, str]) -> None:
-        if self.mapping is not None:
-            keep_mapping(inputs, formats, self.mapping)
+    def keep(self, inputs: list[str], formats: Mapping[str, str]) -> None:
+        """Saves the mapping given for every input read by it; reports that, or why it cannot be saved."""
+        if (mapping := self.mapping) is None:
+            return
+        for name in inputs:
+            if name == "-" or not formats.get(name, "").endswith("mapped"):
+                continue
+            kept = saved_map(name)
+            whole = mapping if mapping.columns or kept is None else kept.updated(values=mapping.values)
+            if whole != kept and whole.columns:
+                try:
+                    file = save_map(name, whole)
+                except ConfigurationError as error:
+                    typer.echo(f"metajudge: note: {error}; --map is needed again next time", err=True)
+                    continue
+                typer.echo(
+                    f"metajudge: the mapping of {name} is saved in {file.name}; the next run needs no --map", err=True
+                )
 
     @property
     def mapping(self) -> FieldMap | None:
@@ -205,21 +218,3 @@ def mapping_of(maps: list[str] | None, values: list[str] | None, judge: str | No
     """The mapping that the flags make, with one judge for all rows where it is named; None without flags."""
     given = [*(maps or ()), *([f"judge:={judge}"] if judge else [])]
     return parse_map(given, values or ()) if given or values else None
-
-
-def keep_mapping(inputs: list[str], formats: Mapping[str, str], mapping: FieldMap) -> None:
-    """Saves a mapping for every input read by it; reports that, or why it cannot be saved."""
-    for name in inputs:
-        if name == "-" or not formats.get(name, "").endswith("mapped"):
-            continue
-        kept = saved_map(name)
-        whole = mapping if mapping.columns or kept is None else kept.updated(values=mapping.values)
-        if whole != kept and whole.columns:
-            try:
-                file = save_map(name, whole)
-            except ConfigurationError as error:
-                typer.echo(f"metajudge: note: {error}; --map is needed again next time", err=True)
-                continue
-            typer.echo(
-                f"metajudge: the mapping of {name} is saved in {file.name}; the next run needs no --map", err=True
-            )

@@ -10,17 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from metajudge.cli import options
 from metajudge.cli.inputs import Reading, reads_items
-from metajudge.cli.options import (
-    DryRunOption,
-    JsonOption,
-    Judges,
-    SeedOption,
-    StoreOption,
-    refuse_bad_lines,
-    store_path,
-    takes,
-)
 from metajudge.cli.sending import Sending, print_estimate
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
@@ -43,7 +34,9 @@ def print_report(totals: JudgeTotals) -> None:
     console = Console(highlight=False)
     console.print(f"Judged {totals.items} items: {totals.judgments} judgments", soft_wrap=True, markup=False)
     console.print(_counts(totals))
-    for line in (*_problems(totals), totals.took, *_next(totals)):
+    vetting = command("vet", str(totals.out), "--agent", "PROVIDER:MODEL")
+    following = totals.end.next_step or (f"Vet them: {vetting}" if totals.judgments else None)
+    for line in (*_problems(totals), totals.took, *filter(None, [following])):
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -76,17 +69,9 @@ def _problems(totals: JudgeTotals) -> list[str]:
     return lines
 
 
-def _next(totals: JudgeTotals) -> list[str]:
-    if totals.end.next_step is not None:
-        return [totals.end.next_step]
-    if not totals.judgments:
-        return []
-    return [f"Vet them: {command('vet', str(totals.out), '--agent', 'PROVIDER:MODEL')}"]
-
-
 @reads_items
-@takes("sending", Sending)
-@takes("judges", Judges)
+@options.takes("sending", Sending)
+@options.takes("judges", options.Judges)
 def judge(
     inputs: Annotated[
         list[str],
@@ -97,7 +82,7 @@ def judge(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Write one judgment per line (JSONL), readable by `vet`.", metavar="FILE")],
-    judges: Judges,
+    judges: options.Judges,
     orders: Annotated[
         Literal["both", "given"], typer.Option(help="Show each pair in both orders, as two judgments, or as given.")
     ] = "both",
@@ -118,10 +103,10 @@ def judge(
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Judge only the first N items.", min=1)] = None,
-    store: StoreOption = None,
-    seed: SeedOption = None,
-    as_json: JsonOption = False,
-    dry_run: DryRunOption = False,
+    store: options.StoreOption = None,
+    seed: options.SeedOption = None,
+    as_json: options.JsonOption = False,
+    dry_run: options.DryRunOption = False,
     *,
     sending: Sending,
     reading: Reading,
@@ -146,13 +131,13 @@ def judge(
     if not sum(1 for _ in source):  # all items are read before anything is sent
         reason = f": {source.rejects[0]}" if source.rejects else ""
         raise InputError(f"the input has no item with two responses{reason}")
-    refuse_bad_lines(source.rejects, reading.strict)
+    options.refuse_bad_lines(source.rejects, reading.strict)
     if dry_run:
         found = estimate_judging(panel, source, orders, grade=grade, with_reference=with_reference)
         work = f"{source.items} items, {found.judgments} judgments, as many calls"
         print_estimate(found, work, panel, "judge --grade" if grade else "judge", as_json, {"items": source.items})
         return
-    where = store_path(store)
+    where = options.store_path(store)
     batches = sending.batches(where)
     rejects = source.rejects
     totals = JudgeTotals(items=source.items, bad_lines=len(rejects))

@@ -1,18 +1,23 @@
-"""How a command runs: its event loop, what Ctrl-C does, notes beside the output."""
+"""How a command runs: its event loop, what Ctrl-C does, the store that it reads, notes beside the output."""
 
 import asyncio
 import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from importlib import import_module
 from types import FrameType
 from typing import Any, TypeVar
 
 from metajudge.cli.boundary import leave_at_once
+from metajudge.cli.options import store_path
 from metajudge.concurrency import set_modules_apart, take_modules_back
+from metajudge.errors import StoreError
+from metajudge.outcomes.sending import sending, webhook_of
 from metajudge.runs.loop import RunEnd, Stop
+from metajudge.settings import Settings
+from metajudge.store import Store, open_store
 
 T = TypeVar("T")
 
@@ -110,3 +115,42 @@ def stop_on_interrupt(stop: Stop) -> None:
 
     if _current is not None:
         _current.stop = stopping
+
+
+def with_store(
+    given: str | None,
+    use: Callable[[Store], Awaitable[T]],
+    *,
+    maker: str = "vet",
+    option: str = "--store",
+    decides: bool = False,
+) -> T:
+    """Opens the store, uses it and closes it.
+
+    Args:
+        given: the value of ``--store``; None for the default place.
+        use: receives the open store; its result is returned.
+        maker: the command that makes such a store, for the message.
+        option: the option that names a store.
+        decides: whether people decide: then the outcomes go to the webhook of the settings, if there is one.
+
+    Raises:
+        StoreError: there is no store, or it cannot be opened.
+    """
+    path = store_path(given)
+    if not path.exists():
+        raise StoreError(f"{path}: no such store; name it with {option}, or make one with `metajudge {maker}`")
+
+    hook = webhook_of(Settings.load()) if decides else None
+
+    async def opened() -> T:
+        store = await open_store(path)
+        try:
+            if hook is None:
+                return await use(store)
+            async with sending(store, hook, say):
+                return await use(store)
+        finally:
+            await store.close()
+
+    return run(opened())

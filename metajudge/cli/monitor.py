@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, refuse_bad_lines
-from metajudge.cli.outputs import tell
-from metajudge.cli.stored import with_store
+from metajudge.cli.loop import with_store
+from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, refuse_bad_lines, tell
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.monitor.drift import Drift, NewIdentity
 from metajudge.monitor.records import (
@@ -25,11 +24,11 @@ from metajudge.monitor.records import (
 )
 from metajudge.monitor.report import PromiseReport, Tally, Watched, candidates, labelled, reports_on
 from metajudge.monitor.sampling import Pick, Purpose, pick
+from metajudge.outcomes.sending import webhook_of
 from metajudge.readers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.store import Store
-from metajudge.webhooks.webhook import Webhook
 
 
 @dataclass(slots=True)
@@ -92,7 +91,7 @@ def monitor(
     else:
         if target is not None:
             raise ConfigurationError("--target is for a FILE: a store's promises have their own")
-        hook = _webhook(webhook)
+        hook = None if webhook is None else webhook_of(Settings.load(), webhook)
 
         async def on_store(opened: Store) -> _Found:
             now = time.time()
@@ -141,13 +140,6 @@ def _picks(watched: Sequence[Watched], *, purpose: Purpose, budget: int | None, 
         raise ConfigurationError(f"--next draws for one promise, and there are {len(watched)}: add --promise ID")
     (one,) = watched
     return pick(candidates(one), purpose, budget, labelled=labelled(one), at_least=one.threshold or 0.0, seed=seed)
-
-
-def _webhook(url: str | None) -> Webhook | None:
-    if url is None:
-        return None
-    settings = Settings.load()
-    return Webhook.at(url, settings.webhook_secret, allow_private=settings.webhook_private)
 
 
 _CANDIDATE = ("judgment_id", "content", "judge", "category", "probability", "kept")

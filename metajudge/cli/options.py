@@ -14,6 +14,7 @@ import typer
 from metajudge.cli.boundary import keeps_state_in
 from metajudge.errors import BadLineError, ConfigurationError
 from metajudge.files.command_line import command, store_words
+from metajudge.files.output import check_writable, write_text
 from metajudge.panels.config import PanelConfig, load_panel_file, with_flags
 from metajudge.providers.model import Effort
 from metajudge.settings import DEFAULT_STORE, Settings
@@ -21,19 +22,18 @@ from metajudge.types.location import StoreLocation, copy_first, store_location
 
 if TYPE_CHECKING:
     from metajudge.readers.lines import Reject
+    from metajudge.report.document import Report
+
 
 Command = Callable[..., None]
 
 _OLD_DEFAULT = "metajudge.duckdb"
 """The store that version 0.2 used where none was named."""
 
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Panel file (TOML); options override it.", metavar="FILE")
-]
+ConfigOption = Annotated[Path | None, typer.Option(help="Panel file (TOML); options override it.", metavar="FILE")]
 WebhookOption = Annotated[
     str | None,
     typer.Option(
-        "--webhook",
         help="POST each outcome to this URL, signed with METAJUDGE_WEBHOOK_SECRET and sent again on failure; default "
         "METAJUDGE_WEBHOOK.",
         metavar="URL",
@@ -42,7 +42,6 @@ WebhookOption = Annotated[
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store",
         help="Store: a file, or postgresql://USER:PASSWORD@HOST/DATABASE; default METAJUDGE_STORE, else "
         "./metajudge.db.",
         metavar="PATH|URL",
@@ -56,7 +55,7 @@ StrictOption = Annotated[
 ]
 ReportOption = Annotated[
     list[Path] | None,
-    typer.Option("--report", help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
+    typer.Option(help="Write a report: .html, .md or .json by its name. Repeatable.", metavar="OUT.html"),
 ]
 OtherCalibrationOption = Annotated[
     bool, typer.Option("--allow-other-calibration", help="Apply it to judges or agents it was not fitted on.")
@@ -116,17 +115,8 @@ ConcurrencyOption = Annotated[
     int | None,
     typer.Option(help="Maximum number of calls in flight; default 64, of which a server here gets 4 at first.", min=1),
 ]
-PromptVersionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--prompt-version",
-        help="Version of the prompt set, or newest; default as in the panel file, else the newest, or the one under "
-        "which the store has this panel's results.",
-        metavar="N|newest",
-    ),
-]
 SeedOption = Annotated[int | None, typer.Option(help="Seed sent to models that support one; recorded.")]
-ResamplingSeedOption = Annotated[int, typer.Option("--seed", help="Seed of folds, splits and resampling.", min=0)]
+ResamplingSeedOption = Annotated[int, typer.Option(help="Seed of folds, splits and resampling.", min=0)]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Estimate calls, tokens and dollars; send nothing.")]
 
 
@@ -176,7 +166,14 @@ class Asking:
     requests_per_minute: Annotated[
         float | None, typer.Option(help="Maximum requests a minute to each address.", min=0.001)
     ] = None
-    prompt_version: PromptVersionOption = None
+    prompt_version: Annotated[
+        str | None,
+        typer.Option(
+            help="Version of the prompt set, or newest; default as in the panel file, else the newest, or the one "
+            "under which the store has this panel's results.",
+            metavar="N|newest",
+        ),
+    ] = None
 
     def of(self, agents: Sequence[str] | None, **flags: Any) -> PanelConfig:
         """The panel of the file, if any, changed by the options that are given; see :func:`with_flags`."""
@@ -281,11 +278,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def counted_cases(number: int) -> str:
-    """A number of cases as text."""
-    return counted(number, "case")
-
-
 def refuse_bad_lines(rejects: Sequence["Reject"], strict: bool) -> None:
     """Under ``--strict`` ends a command at a line that could not be read.
 
@@ -317,3 +309,85 @@ def store_path(given: str | Path | None) -> StoreLocation:
             raise copy_first(old)
     keeps_state_in(where)
     return where
+
+
+JsonFileOption = Annotated[Path | None, typer.Option(help="Write every figure as JSON to a file.", metavar="OUT.json")]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What ``--json-out`` and ``--report`` name, and whether ``--json`` prints JSON in place of text."""
+
+    json_out: JsonFileOption = None
+    report: ReportOption = None
+    as_json: JsonOption = False
+
+    def check(self, *others: Path | None) -> None:
+        """Fails before any work is done if a file cannot be written.
+
+        Args:
+            others: further files of the command.
+
+        Raises:
+            ConfigurationError: a file that cannot be written, or a report of an unknown kind.
+        """
+        for path in (*others, self.json_out):
+            if path is not None:
+                check_writable(path)
+        check_reports(self.report)
+
+    def tell(self, line: str) -> None:
+        """Prints a line of text; beside JSON on standard output, on standard error."""
+        typer.echo(line, err=self.as_json)
+
+    def write(self, text: Callable[[], str], report: "Callable[[], Report]") -> None:
+        """Writes the files asked for and names them; prints the JSON if that is asked for."""
+        self.put(text, report)
+        say_written(self.json_out, *(self.report or ()), err=self.as_json)
+
+    def put(self, text: Callable[[], str], report: "Callable[[], Report] | None" = None) -> None:
+        """The same without naming the files; without ``report`` there is none."""
+        data = text() if self.as_json or self.json_out is not None else ""
+        if self.json_out is not None:
+            write_text(self.json_out, data)
+        if self.as_json:
+            typer.echo(data, nl=False)
+        if self.report and report is not None:
+            from metajudge.report.files import write_report
+
+            page = report()
+            for path in self.report:
+                write_report(page, path)
+
+
+def tell(as_json: bool, data: Mapping[str, object], lines: Iterable[str], *, indent: bool = False) -> None:
+    """Prints what a command found: as one JSON object where that is asked for, else as lines of text."""
+    if as_json:
+        echo_json(data, indent=indent)
+    else:
+        echo_lines(lines)
+
+
+def check_reports(paths: Sequence[Path] | None) -> None:
+    """Refuses, before any work, a report that could not be written; most commands write none, and import nothing.
+
+    Raises:
+        InputError: see :func:`metajudge.report.files.check_report_path`.
+    """
+    if paths:
+        from metajudge.report.files import check_report_path
+
+        for path in paths:
+            check_report_path(path)
+
+
+def versioned(data: Mapping[str, object]) -> str:
+    """A JSON object that says the version of its format, as a text of several lines."""
+    return orjson.dumps({"version": 1, **data}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def say_written(*paths: Path | None, err: bool = False) -> None:
+    """Names each file written."""
+    for path in paths:
+        if path is not None:
+            typer.echo(f"Written: {path}", err=err)

@@ -1,6 +1,6 @@
 """``metajudge outcomes``: what became of judgments, clashes and cases, decided by machines and by people."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, takes
-from metajudge.cli.outputs import tell
-from metajudge.cli.stored import with_store
+from metajudge.cli.loop import say, with_store
+from metajudge.cli.options import JsonOption, StoreOption, WebhookOption, takes, tell
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.outcomes.model import (
     By,
@@ -106,8 +104,7 @@ def show(
 
     found = with_store(store, main, maker=MAKER)
     if not found:
-        typer.echo(f"metajudge: the store has no outcome of {name!r}: `metajudge outcomes list` shows all", err=True)
-        raise typer.Exit(ExitCode.USAGE)
+        raise InputError(f"the store has no outcome of {name!r}: `metajudge outcomes list` shows all")
     tell(as_json, {"outcomes": found}, (line for one in found for line in _details(one)))
 
 
@@ -184,17 +181,12 @@ def export_outcomes(
 
     async def main(opened: Store) -> int:
         await _collect(opened)
-        return write_outcomes([one async for one in _all(opened, wanted)], out)
+        found: list[FinalOutcome] = []
+        while page := await opened.outcomes.since(found[-1].number if found else 0, wanted, limit=2_000):
+            found += page
+        return write_outcomes(found, out)
 
     typer.echo(f"{with_store(store, main, maker=MAKER)} outcomes written to {out}.")
-
-
-async def _all(store: Store, wanted: OutcomeFilter) -> AsyncIterator[FinalOutcome]:
-    after = 0
-    while page := await store.outcomes.since(after, wanted, limit=2_000):
-        for one in page:
-            yield one
-        after = page[-1].number
 
 
 async def _collect(store: Store) -> None:

@@ -7,19 +7,7 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import (
-    Asking,
-    DryRunOption,
-    JsonOption,
-    ReportOption,
-    StoreOption,
-    StrictOption,
-    echo_lines,
-    refuse_bad_lines,
-    store_path,
-    takes,
-)
-from metajudge.cli.outputs import JsonFileOption, Outputs
+from metajudge.cli import options
 from metajudge.cli.peers_report import alignment_table, domain_tables, overview, report_of, self_table, standings_table
 from metajudge.cli.sending import Spending, print_estimate, takes_budget
 from metajudge.files.output import check_apart
@@ -41,16 +29,14 @@ from metajudge.session import Session
 
 
 @takes_budget
-@takes("asking", Asking)
+@options.takes("asking", options.Asking)
 def peers(
     questions: Annotated[
         Path | None, typer.Option(help="Questions (JSONL: id, question, and domain where known).", metavar="FILE")
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model", help="A model that answers and ranks: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat.", metavar="SPEC"
-        ),
+        typer.Option(help="A model that answers and ranks: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat.", metavar="SPEC"),
     ] = None,
     rankings: Annotated[
         Path | None,
@@ -59,7 +45,7 @@ def peers(
         ),
     ] = None,
     *,
-    asking: Asking,
+    asking: options.Asking,
     rule: Annotated[str, typer.Option(help="The voting rule of the consensus; the others are compared.")] = "kemeny",
     human: Annotated[
         list[str] | None,
@@ -69,8 +55,7 @@ def peers(
         ),
     ] = None,
     top_k: Annotated[
-        list[int] | None,
-        typer.Option("--top-k", help="Also analyse ballots cut to the K best. Repeatable.", metavar="K"),
+        list[int] | None, typer.Option(help="Also analyse ballots cut to the K best. Repeatable.", metavar="K")
     ] = None,
     include_self: Annotated[
         IncludeSelf, typer.Option(help="Consensus with models' own ballots, without, or both.")
@@ -78,7 +63,6 @@ def peers(
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
-            "--evaluator",
             help="A model that ranks the answers and gives none: [NAME=]PROVIDER:MODEL[@BASE_URL]. Repeat.",
             metavar="SPEC",
         ),
@@ -99,17 +83,17 @@ def peers(
     ] = 0,
     resamples: Annotated[int, typer.Option(help="Bootstrap draws for intervals; 0 for none.")] = 2000,
     limit: Annotated[int | None, typer.Option(help="Only the first N questions.", min=1)] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     spending: Spending,
     out: Annotated[
         Path | None,
         typer.Option(help="Append every attempt to this file (JSONL); required with --questions.", metavar="BALLOTS"),
     ] = None,
-    as_json: JsonOption = False,
-    json_out: JsonFileOption = None,
-    report: ReportOption = None,
-    strict: StrictOption = False,
-    dry_run: DryRunOption = False,
+    as_json: options.JsonOption = False,
+    json_out: options.JsonFileOption = None,
+    report: options.ReportOption = None,
+    strict: options.StrictOption = False,
+    dry_run: options.DryRunOption = False,
 ) -> None:
     """Rank models by their own judgment: each answers every question, and ranks all answers blind.
 
@@ -118,12 +102,12 @@ def peers(
 
     Exit code 1: an answer or a ballot is missing.
     """
-    outputs = Outputs(json_out, report, as_json)
+    outputs = options.Outputs(json_out, report, as_json)
     check_apart(
         [one for one in (questions, rankings, asking.config) if one is not None], [json_out, out, *(report or ())]
     )
     outputs.check()
-    options = Options(
+    how = Options(
         rule=rule,
         include_self=include_self,
         quorum=quorum,
@@ -132,7 +116,7 @@ def peers(
         seed=seed,
         without=tuple(name.strip() for name in (without or "").split(",") if name.strip()),
     )
-    options.check()
+    how.check()
     humans = read_human_rankings(human or ())
     if (rankings is None) == (questions is None):
         raise typer.BadParameter("give either --rankings FILE, or --questions FILE with a --model for each model")
@@ -147,7 +131,7 @@ def peers(
         panel, judges = asking.of(model, seed=seed), replace(asking, config=None).of(evaluator).agents
         asked = read_questions(questions, limit)
         _print_rejects(asked.rejects, questions, "questions and are not asked")
-        refuse_bad_lines(asked.rejects, strict)
+        options.refuse_bad_lines(asked.rejects, strict)
         estimate = estimate_peers(panel, asked.items, judges)  # rejects invalid combinations of models
         if dry_run:
             every = panel.model_copy(update={"agents": (*panel.agents, *judges)})
@@ -170,15 +154,15 @@ def peers(
 
         totals = PeersTotals(bad_lines=len(asked.rejects))
         steps = (2 * len(panel.agents) + len(judges)) * len(asked.items)
-        found = spending.run(ranked, totals, steps, panel, store_path(store), "peers")
+        found = spending.run(ranked, totals, steps, panel, options.store_path(store), "peers")
         for line in summary_lines(found.totals, out):
             typer.echo(line, err=as_json)
         ballots, provenance, code = found.ballots, found.provenance, found.totals.exit_code
         if not any(one.status == "ok" for one in ballots):
             typer.echo(f"metajudge: there are no ballots to analyse yet; see {out}", err=True)
             raise typer.Exit(code)
-    findings = analyse(ballots, options, humans).model_copy(update={"provenance": provenance})
-    echo_lines(print_findings(findings) if not outputs.as_json else ())
+    findings = analyse(ballots, how, humans).model_copy(update={"provenance": provenance})
+    options.echo_lines(print_findings(findings) if not outputs.as_json else ())
     outputs.write(lambda: findings.model_dump_json(indent=2) + "\n", lambda: report_of(findings))
     raise typer.Exit(code)
 
@@ -193,7 +177,7 @@ def _print_rejects(rejects: Sequence[Reject], path: Path, what: str) -> None:
 def _read(path: Path, limit: int | None, strict: bool) -> tuple[tuple[Ballot, ...], dict[str, str], int]:
     """Ballots of a file, where they come from, and the exit code."""
     found = read_ballots(path)
-    refuse_bad_lines(found.rejects, strict)
+    options.refuse_bad_lines(found.rejects, strict)
     _print_rejects(found.rejects, path, "ballots and do not count")
     ballots = found.ballots
     if limit is not None:

@@ -191,8 +191,13 @@ SERIES = {"both": ("SIE", "SFE"), "yes": ("SIE",), "no": ("SFE",)}
 def places_chart(findings: PeerFindings) -> IntervalChart:
     """Every model's mean place with its interval, the best model first."""
     names = SERIES[findings.include_self]
+
+    def place(one: ModelStanding) -> float:
+        value = (one.sfe if names == ("SFE",) else one.sie).value
+        return float("inf") if value is None else value
+
     rows = []
-    for one in sorted(findings.standings, key=lambda s: _value(s.sfe if names == ("SFE",) else s.sie)):
+    for one in sorted(findings.standings, key=place):
         figures = [{"SIE": one.sie, "SFE": one.sfe}[name] for name in names]
         marks = [_mark(series, figure) for series, figure in enumerate(figures)]
         there = tuple(mark for mark in marks if mark is not None)
@@ -244,18 +249,6 @@ def questions_table(findings: PeerFindings) -> Table:
 
 def influence_section(found: Influence) -> Section:
     """What single evaluators, and those named together, do to the result."""
-    blocks = (left_out_table(found), *((worst_table(found),) if found.worst else ()))
-    paragraphs = [
-        "Left out: the consensus of the other evaluators' ballots. Order by mean place over questions, with everybody: "
-        f"{order_text(found.order)}."
-    ]
-    if found.worst_absent is not None:
-        paragraphs.append(f"The worst ballots were not looked for: {found.worst_absent}.")
-    return Section(title="Influence of evaluators", paragraphs=tuple(paragraphs), blocks=blocks)
-
-
-def left_out_table(found: Influence) -> Table:
-    """The consensus without each evaluator, and without those named together."""
 
     def cells(one: LeaveOut) -> Row:
         if one.absent is not None:
@@ -266,7 +259,15 @@ def left_out_table(found: Influence) -> Table:
 
     heads = columns("Without", "Order", "Places that change", "First place", "Questions with another first place")
     rows = tuple((", ".join(one.without), *cells(one)) for one in found.left_out)
-    return Table(caption="Evaluators left out", columns=heads, rows=rows)
+    left_out = Table(caption="Evaluators left out", columns=heads, rows=rows)
+    blocks = (left_out, *((worst_table(found),) if found.worst else ()))
+    paragraphs = [
+        "Left out: the consensus of the other evaluators' ballots. Order by mean place over questions, with everybody: "
+        f"{order_text(found.order)}."
+    ]
+    if found.worst_absent is not None:
+        paragraphs.append(f"The worst ballots were not looked for: {found.worst_absent}.")
+    return Section(title="Influence of evaluators", paragraphs=tuple(paragraphs), blocks=blocks)
 
 
 def worst_table(found: Influence) -> Table:
@@ -293,10 +294,6 @@ def _mark(series: int, figure: Figure) -> IntervalMark | None:
         return None
     low, high = figure.interval
     return IntervalMark(series=series, value=Measured(value=figure.value, low=low, high=high))
-
-
-def _value(figure: Figure) -> float:
-    return float("inf") if figure.value is None else figure.value
 
 
 def report_of(findings: PeerFindings) -> Report:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from metajudge.cli.options import JsonOption, echo_lines
-from metajudge.cli.outputs import tell
-from metajudge.cli.stored import with_store
+from metajudge.cli.loop import with_store
+from metajudge.cli.options import JsonOption, echo_lines, tell
 from metajudge.decision import CasePlan, Policy, list_policies, load_policy
 from metajudge.feedback.simulation import Simulation
 from metajudge.feedback.simulation import simulate as simulated
@@ -127,7 +126,7 @@ def validate(file: Annotated[Path, typer.Argument(help="A policy of your own, in
 @app.command("simulate")
 def simulate(
     name: PolicyArgument,
-    on: Annotated[str | None, typer.Option("--on", help="Store; default as for vet.", metavar="STORE")] = None,
+    on: Annotated[str | None, typer.Option(help="Store; default as for vet.", metavar="STORE")] = None,
     against: Annotated[
         str | None,
         typer.Option(help="Compare with this policy; default: with the decisions that were made.", metavar="POLICY"),

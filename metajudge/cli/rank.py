@@ -7,7 +7,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from metajudge.cli.inputs import AS_THEY_ARE, Reading, keep_mapping, reads_items
+from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_items
 from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
 from metajudge.readers.ranking_files import read_ranking_file
@@ -82,7 +82,6 @@ def _columns(result: Consensus) -> list[tuple[Head, Callable[[tuple[str, str]], 
 
 
 def _optima(result: Kemeny) -> list[str]:
-    """Cost, number of optima, and the first of them."""
     count = f"{result.n_optima:,}" if result.n_optima is not None else f"at least {result.n_optima_at_least:,}"
     what = "order costs" if count == "1" else "orders cost"
     lines = [f"Cost {result.cost:g} (voter weight over pairs the other way); {count} {what} as little: proven."]
@@ -143,8 +142,7 @@ def rank(
     Exit code 1: the time limit was reached before the optimum was proven.
     """
     file = read_ranking_file(ballots, reading.mapping)
-    if reading.mapping is not None:
-        keep_mapping([str(ballots)], {str(ballots): "mapped"}, reading.mapping)
+    reading.keep([str(ballots)], {str(ballots): "mapped"})
     refuse_bad_lines(file.rejects, reading.strict)
     for reject in file.rejects:
         typer.echo(f"skipped: {reject}", err=True)

@@ -6,15 +6,13 @@ import time
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import orjson
 import typer
 
-from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, ReportOption, StoreOption, echo_json, echo_lines, store_path
-from metajudge.cli.outputs import check_reports, say_written, tell
-from metajudge.cli.stored import with_store
+from metajudge.cli import options
+from metajudge.cli.loop import say, with_store
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command, store_words
 from metajudge.report.document import Table
@@ -34,11 +32,11 @@ def show(
             help="The id of a judgment, item, run, case, review or proposal; or a policy's name.", metavar="ID"
         ),
     ],
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-    report: ReportOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+    report: options.ReportOption = None,
     sql: Annotated[
-        str | None, typer.Option("--sql", help="Query the results of a run: SELECT ... FROM results.", metavar="SELECT")
+        str | None, typer.Option(help="Query the results of a run: SELECT ... FROM results.", metavar="SELECT")
     ] = None,
 ) -> None:
     """Explain what is stored under an id or a name: what was judged, what to do, why, and what would change it.
@@ -49,15 +47,12 @@ def show(
     judgment_id, item_id, judge, category, verdict, label, status, kept, score, probability, action, policy, strategy,
     panel and decided_at. Nothing can be changed by it.
     """
-    check_reports(report)
+    options.check_reports(report)
     if report and sql is not None:
         raise ConfigurationError("give --sql or --report, not both")
     found = with_store(store, lambda opened: opened.show(name))
     if found is None:
-        typer.echo(
-            f"metajudge: the store has no judgment, item, run, case, review, proposal or policy {name!r}", err=True
-        )
-        raise typer.Exit(ExitCode.USAGE)
+        raise InputError(f"the store has no judgment, item, run, case, review, proposal or policy {name!r}")
     option = "--report" if report else "--sql" if sql is not None else None
     if option is not None and not found["runs"]:
         raise InputError(f"{option} is about a run, and {name!r} is none: `metajudge runs` lists them")
@@ -68,23 +63,22 @@ def show(
     elif as_json:
         typer.echo(orjson.dumps({"version": 1, **found}, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
-        echo_lines(account_of(found, store_words(store)))
+        options.echo_lines(account_of(found, store_words(store)))
 
 
 def _answer(store: str | None, run: str, sql: str, *, as_json: bool) -> None:
     """Prints what a query over a run's results finds."""
-    where = store_path(store)
+    where = options.store_path(store)
     if not query_run(where, run, "SELECT 1 FROM results LIMIT 1").rows:
         raise InputError(f"run {run} stored no results of vetting of its own: `metajudge runs` lists others")
     found = query_run(where, run, sql)
     cells = tuple(tuple("" if value is None else str(value) for value in row) for row in found.rows)
     caption = f"{run}: {len(cells):,} row{'s' * (len(cells) != 1)}"
     shown = Table(caption=caption, columns=columns(*found.columns), rows=cells)
-    tell(as_json, {"columns": found.columns, "rows": found.rows}, [table_to_text(shown)])
+    options.tell(as_json, {"columns": found.columns, "rows": found.rows}, [table_to_text(shown)])
 
 
 def _write_reports(store: str | None, run: RunRecord, paths: list[Path]) -> None:
-    """Writes the report of a run."""
     from metajudge.report.files import write_report
     from metajudge.vetting.report.page import Place
     from metajudge.vetting.report.stored import report_of_run, when
@@ -93,12 +87,12 @@ def _write_reports(store: str | None, run: RunRecord, paths: list[Path]) -> None
     made = with_store(store, lambda opened: report_of_run(opened, run, place))
     for path in paths:
         write_report(made, path)
-    say_written(*paths)
+    options.say_written(*paths)
 
 
 def runs(
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
     limit: Annotated[int, typer.Option(help="Maximum number of runs.", min=1)] = 20,
 ) -> None:
     """List runs, newest first."""
@@ -113,12 +107,12 @@ def runs(
         return f"{one.run_id}  {started}  {one.command:<8} {one.status:<12} {counts}"
 
     listed = with_store(store, lambda opened: opened.runs(limit))
-    tell(as_json, {"runs": [asdict(one) for one in listed]}, map(line, listed), indent=True)
+    options.tell(as_json, {"runs": [asdict(one) for one in listed]}, map(line, listed), indent=True)
 
 
 def forget(
     item: Annotated[str, typer.Argument(help="An item's or a case's id.", metavar="ITEM")],
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be redacted; change nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; needed where there is no terminal.")] = False,
 ) -> None:
@@ -129,11 +123,12 @@ def forget(
     """
     if not (yes or dry_run or sys.stdin.isatty()):
         raise ConfigurationError("forget cannot be undone: give --yes where it cannot ask, or --dry-run to count")
+    unknown = InputError(f"the store has no text of an item {item!r}")
     if dry_run or not yes:
         counts = with_store(store, lambda opened: opened.ask(lambda connection: affected(connection, item)))
-        said = ", ".join(f"{count:,} {_ROWS[table]}" for table, count in counts.items())
         if not counts:
-            _refuse_unknown(item)
+            raise unknown
+        said = ", ".join(f"{count:,} {_ROWS[table]}" for table, count in counts.items())
         typer.echo(f"{item}: the texts of {said} {'would be' if dry_run else 'will be'} redacted, for good.")
         if dry_run:
             return
@@ -142,7 +137,7 @@ def forget(
             raise typer.Exit(ExitCode.USAGE)
     count = with_store(store, lambda opened: _forgotten(opened, item))
     if count == 0:
-        _refuse_unknown(item)
+        raise unknown
     typer.echo(f"{item}: {count} records redacted. Copies of the store and exported files are not changed.")
 
 
@@ -169,11 +164,6 @@ _ROWS = {
     "drafts": "drafted changes",
     "calls": "calls",
 }
-
-
-def _refuse_unknown(item: str) -> NoReturn:
-    typer.echo(f"metajudge: the store has no text of an item {item!r}", err=True)
-    raise typer.Exit(ExitCode.USAGE)
 
 
 PROGRESS_EVERY_S = 2.0
@@ -203,12 +193,10 @@ def copy(
     state: Annotated[
         Path | None,
         typer.Option(
-            "--state",
-            help="What the names of a service's own files of version 0.2 begin with, if not with OLD.",
-            metavar="PREFIX",
+            help="What the names of a service's own files of version 0.2 begin with, if not with OLD.", metavar="PREFIX"
         ),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Copy a whole store into another one, and verify the copy.
 
@@ -221,7 +209,9 @@ def copy(
     places = store_location(source), store_location(target)
     done = copy_store(*places, state=state, rename=rename, watch=_Progress())
     if as_json:
-        echo_json({"from": str(places[0]), "to": str(places[1]), "renamed": rename, "tables": list(map(asdict, done))})
+        options.echo_json(
+            {"from": str(places[0]), "to": str(places[1]), "renamed": rename, "tables": list(map(asdict, done))}
+        )
         return
     width = max(len(one.table) for one in done)
     for one in (one for one in done if one.rows):
@@ -232,8 +222,6 @@ def copy(
 
 
 class _Progress:
-    """Prints a progress line on standard error at intervals."""
-
     def __init__(self) -> None:
         self._last = time.monotonic()
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from metajudge.cli.app import COMMANDS, app
-from metajudge.cli.examples import examples_of
-from metajudge.cli.help import titled
+from metajudge.cli.help import examples_of, titled
 from metajudge.runs.exit_codes import EPILOG
 
 if TYPE_CHECKING:

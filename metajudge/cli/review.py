@@ -8,14 +8,10 @@ from typing import Annotated
 import typer
 
 from metajudge.cli import review_options as given
-from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json, echo_lines
-from metajudge.cli.outputs import tell
+from metajudge.cli.loop import say, with_store
+from metajudge.cli.options import JsonOption, StoreOption, advised, echo_json, echo_lines, tell
 from metajudge.cli.review_report import agreement_data, print_sheet, print_stats
-from metajudge.cli.review_session import review_session
-from metajudge.cli.stored import with_store
 from metajudge.errors import InputError
-from metajudge.feedback.changes import Proposal
 from metajudge.reviewables import deciding
 from metajudge.reviewables.files import export_rows, read_answers, sheet_row, write_rows
 from metajudge.reviewables.reviewable import Answer, record_of
@@ -28,7 +24,7 @@ from metajudge.runs.exit_codes import ExitCode
 from metajudge.store import Store
 
 app = typer.Typer(help="Review what a policy sent to people: claim, decide, export, import.", no_args_is_help=True)
-app.command("session")(review_session)
+app.command("session")(given.review_session)
 
 
 @app.command("next")
@@ -153,7 +149,7 @@ def decide_reviews(
     answer = Answer(outcome, verdict, tuple(score or ()), reason, blind)
     person = Onlooker(reviewer_name(reviewer))
 
-    async def main(opened: Store) -> tuple[deciding.Carried, list[str], list[Proposal], Progress]:
+    async def main(opened: Store) -> tuple[deciding.Carried, list[str], Progress]:
         if item:
             done = await deciding.decide_item(opened, reviews[0], person, answer)
         elif len(reviews) > 1:
@@ -161,11 +157,10 @@ def decide_reviews(
         else:
             done = deciding.Carried((await deciding.decide(opened, reviews[0], person, answer),), {})
         told = [await _told(opened, one, person) for one in done.recorded]
-        found = await given.look_for_patterns(opened, [one.state for one in done.recorded])
-        return done, told, found, await opened.reviews.progress(reviewer_name(reviewer), now=time.time())
+        await given.look_for_patterns(opened, [one.state for one in done.recorded])
+        return done, told, await opened.reviews.progress(reviewer_name(reviewer), now=time.time())
 
-    done, told, proposals, progress = with_store(store, main, maker=given.MAKER, decides=True)
-    given.say_proposals(proposals)
+    done, told, progress = with_store(store, main, maker=given.MAKER, decides=True)
     for name, why in done.left_out.items():
         say(f"{name}: not recorded: {why}")
     if as_json:
@@ -205,12 +200,12 @@ def amend_decision(
     """Replace your decision by another one; the earlier one stays in the history."""
     person = Onlooker(reviewer_name(reviewer))
 
-    async def main(opened: Store) -> tuple[deciding.Recorded, list[Proposal]]:
+    async def main(opened: Store) -> deciding.Recorded:
         done = await deciding.amend(opened, review, person, Answer(outcome, verdict, tuple(score or ()), reason))
-        return done, await given.look_for_patterns(opened, [done.state])
+        await given.look_for_patterns(opened, [done.state])
+        return done
 
-    done, proposals = with_store(store, main, maker=given.MAKER, decides=True)
-    given.say_proposals(proposals)
+    done = with_store(store, main, maker=given.MAKER, decides=True)
     if as_json:
         echo_json(record_of(done.state, person.reviewer, blind=False))
         return
@@ -360,13 +355,13 @@ def import_decisions(
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
     rows = read_answers(file, reviewer=reviewer)
 
-    async def main(opened: Store) -> tuple[deciding.Imported, list[Proposal]]:
+    async def main(opened: Store) -> deciding.Imported:
         done = await deciding.import_answers(opened, rows)
         states = [await deciding.existing_state(opened, name) for name in dict.fromkeys(row.review_id for row in rows)]
-        return done, await given.look_for_patterns(opened, states)
+        await given.look_for_patterns(opened, states)
+        return done
 
-    done, proposals = with_store(store, main, maker=given.MAKER, decides=True)
-    given.say_proposals(proposals)
+    done = with_store(store, main, maker=given.MAKER, decides=True)
     for line in done.seen:
         say(line)
     counted = f", {len(done.seen)} of blind reviews count as seen" if done.seen else ""

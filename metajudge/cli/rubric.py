@@ -33,9 +33,7 @@ app = typer.Typer(help="List, show, validate and refine rubrics.", no_args_is_he
 
 def refine(
     file: Annotated[Path, typer.Argument(help="The basic rubric: plain text, Markdown, or a YAML list.")],
-    model: Annotated[
-        str, typer.Option("--model", help="The model that writes it: PROVIDER:MODEL[@BASE_URL].", metavar="SPEC")
-    ],
+    model: Annotated[str, typer.Option(help="The model that writes it: PROVIDER:MODEL[@BASE_URL].", metavar="SPEC")],
     scenario: Annotated[str | None, typer.Option(help="What the judgments are about, to adapt the wording.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write it here; default standard output.", metavar="FILE")] = None,
     name: Annotated[str | None, typer.Option(help="The rubric's name; default the file's.")] = None,
@@ -132,7 +130,7 @@ def show(
     weights: Annotated[str | None, typer.Option(help="A weight set of the rubric.")] = None,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the system prompt made from it instead.")] = False,
     prompt_version: Annotated[
-        int, typer.Option("--prompt-version", help="Of the prompt set: a built-in rubric and the prompt belong to one.")
+        int, typer.Option(help="Of the prompt set: a built-in rubric and the prompt belong to one.")
     ] = NEWEST,
 ) -> None:
     """Show a rubric: criteria, weights, levels, digest."""

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
     from metajudge.runs.progress import Progress
     from metajudge.runs.totals import RunTotals
     from metajudge.session import Session
-    from metajudge.webhooks.webhook import Webhook
 
 T = TypeVar("T")
 STARTED = time.monotonic()
 BudgetUsdOption = Annotated[float | None, typer.Option(help="Stop before spending more than this.")]
-DEFAULT_POLL_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +39,14 @@ class Spending:
     concurrency: ConcurrencyOption = None
     budget_usd: BudgetUsdOption = None
     budget_calls: Annotated[
-        int | None, typer.Option("--budget-calls", help="Stop before making more calls than this, retries included.")
+        int | None, typer.Option(help="Stop before making more calls than this, retries included.")
     ] = None
     budget_tokens: Annotated[
-        int | None, typer.Option("--budget-tokens", help="Stop before using more tokens than this, input and output.")
+        int | None, typer.Option(help="Stop before using more tokens than this, input and output.")
     ] = None
     budget_file: Annotated[
         Path | None,
         typer.Option(
-            "--budget-file",
             help="Share the budget with all commands that name this file, earlier ones included. Made if missing.",
             metavar="FILE",
         ),
@@ -63,29 +61,17 @@ class Spending:
         return open_budget(self.budget_usd, self.budget_calls, self.budget_tokens, self.budget_file)
 
     @contextlib.contextmanager
-    def session(
-        self,
-        panel: "PanelConfig",
-        store: StoreLocation,
-        command: str,
-        *,
-        batch: "BatchSettings | None" = None,
-        webhook: "Webhook | None" = None,
-    ) -> "Iterator[Session]":
-        """A session of a command under its budget, which is closed at the end."""
+    def session(self, panel: "PanelConfig", store: StoreLocation, command: str, **more: Any) -> "Iterator[Session]":
+        """A session of a command under its budget, which is closed at the end.
+
+        Args:
+            more: further arguments of the session.
+        """
         from metajudge.session import Session  # imports much that not every command needs
 
         with contextlib.closing(self.budget()) as budget:
-            yield Session(
-                panel=panel,
-                store=store,
-                command=command,
-                notify=say,
-                concurrency=self.concurrency,
-                budget=budget,
-                batch=batch,
-                webhook=webhook,
-            )
+            opened = partial(Session, panel=panel, store=store, command=command, notify=say)
+            yield opened(concurrency=self.concurrency, budget=budget, **more)
 
     def run(
         self,
@@ -142,7 +128,6 @@ class Sending(Spending):
     batch_wait: Annotated[
         float | None,
         typer.Option(
-            "--batch-wait",
             help="Seconds without progress after which to stop waiting for batches (0: submit and exit); the same "
             "command collects them. Default: wait.",
             min=0,
@@ -151,17 +136,15 @@ class Sending(Spending):
     batch_live_below: Annotated[
         int,
         typer.Option(
-            "--batch-live-below",
-            help="Send rounds of fewer requests live, at full price, such as the repairs after a batch.",
-            min=0,
+            help="Send rounds of fewer requests live, at full price, such as the repairs after a batch.", min=0
         ),
     ] = 0
     batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Requests in one batch; default what the provider allows.", min=1)
+        int | None, typer.Option(help="Requests in one batch; default what the provider allows.", min=1)
     ] = None
     batch_poll: Annotated[
-        float, typer.Option("--batch-poll", help="Longest time between two polls of a batch, in seconds.", min=0.01)
-    ] = DEFAULT_POLL_S
+        float, typer.Option(help="Longest time between two polls of a batch, in seconds.", min=0.01)
+    ] = 300.0
 
     def batches(self, store: StoreLocation) -> "BatchSettings | None":
         """How batches are made, None where calls are made live; they are kept beside the store's file, or here.

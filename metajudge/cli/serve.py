@@ -23,7 +23,6 @@ def serve(
     config: Annotated[
         list[Path] | None,
         typer.Option(
-            "--config",
             help="A service file (TOML with a table [service]: panels, keys, limits, store), or panel files to "
             "offer by name. Repeatable.",
             metavar="FILE",
@@ -62,9 +61,7 @@ def serve(
     metrics_host: Annotated[str | None, typer.Option(help="Address of --metrics-port; default 127.0.0.1.")] = None,
     new_key: Annotated[
         str | None,
-        typer.Option(
-            "--new-key", help="Create a key with this name; print it and its lines for the file.", metavar="NAME"
-        ),
+        typer.Option(help="Create a key with this name; print it and its lines for the file.", metavar="NAME"),
     ] = None,
     scope: Annotated[
         list[str] | None, typer.Option(help="Of --new-key: vet, read, review, admin. Repeatable; default all.")

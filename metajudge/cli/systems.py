@@ -12,8 +12,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.loop import say
-from metajudge.cli.options import JsonOption, echo_json
-from metajudge.cli.outputs import tell
+from metajudge.cli.options import JsonOption, echo_json, tell
 from metajudge.errors import ConfigurationError
 from metajudge.exports.assessment_lines import read_assessments
 from metajudge.files.command_line import command
@@ -36,7 +35,7 @@ def _root() -> None:
 @app.command("fetch")
 def fetch(
     name: Annotated[str, typer.Argument(help="A benchmark of `metajudge bench list`.", metavar="NAME")],
-    out: Annotated[Path, typer.Option("--out", help="A new or empty folder.", metavar="DIR")],
+    out: Annotated[Path, typer.Option(help="A new or empty folder.", metavar="DIR")],
     source: Annotated[
         str | None, typer.Option(help="Another copy of the repository: a URL or a path.", metavar="URL")
     ] = None,
@@ -59,13 +58,9 @@ def fetch(
 
 SHOWN = 5
 SystemArgument = Annotated[str, typer.Argument(help=f"One of {', '.join(SYSTEMS)}.", metavar="SYSTEM")]
-UrlOption = Annotated[
-    str | None, typer.Option("--url", help="Its address; default: the variable that its own client reads.")
-]
-ProjectOption = Annotated[
-    str | None, typer.Option("--project", help="Its project, experiment or dataset; default its default one.")
-]
-RateOption = Annotated[float, typer.Option("--per-second", help="Requests a second at most.")]
+UrlOption = Annotated[str | None, typer.Option(help="Its address; default: the variable that its own client reads.")]
+ProjectOption = Annotated[str | None, typer.Option(help="Its project, experiment or dataset; default its default one.")]
+RateOption = Annotated[float, typer.Option(help="Requests a second at most.")]
 
 
 def push(

@@ -11,25 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from metajudge.cli import options
 from metajudge.cli.fail_under import FailUnderOption, parse_fail_under, tell_missed
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import run, run_stoppable, say
-from metajudge.cli.options import (
-    Agents,
-    JsonOption,
-    OtherCalibrationOption,
-    ReportOption,
-    SeedOption,
-    StoreOption,
-    WebhookOption,
-    complete_policy,
-    rejects_path,
-    store_path,
-    takes,
-)
-from metajudge.cli.outputs import check_reports
 from metajudge.cli.sending import Sending, print_estimate
-from metajudge.cli.vet_report import print_json, print_report, report_as_markdown, words_of, write_reports
+from metajudge.cli.vet_report import Told, words_of
 from metajudge.errors import ConfigurationError, StoreError
 from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
@@ -59,13 +46,13 @@ STARTED = time.monotonic()
 
 @reads_judgments
 @takes_labels
-@takes("sending", Sending)
-@takes("agents", Agents)
+@options.takes("sending", Sending)
+@options.takes("agents", options.Agents)
 def vet(
     inputs: Annotated[
         list[str], typer.Argument(help="Files or folders of judgments; - is standard input.", metavar="INPUT...")
     ],
-    agents: Agents,
+    agents: options.Agents,
     cut: Annotated[
         float | None,
         typer.Option(
@@ -76,7 +63,7 @@ def vet(
             max=1,
         ),
     ] = None,
-    store: StoreOption = None,
+    store: options.StoreOption = None,
     out: Annotated[
         str | None,
         typer.Option(help="Write the assessments: one a line (JSONL), or a table (.parquet, .arrow).", metavar="FILE"),
@@ -87,7 +74,7 @@ def vet(
     workers: Annotated[
         int | None, typer.Option(help="With --engine ray: blocks vetted at the same time; default 2.", min=1)
     ] = None,
-    report: ReportOption = None,
+    report: options.ReportOption = None,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
     calibration: Annotated[
@@ -98,14 +85,14 @@ def vet(
             metavar="FILE",
         ),
     ] = None,
-    allow_other_calibration: OtherCalibrationOption = False,
+    allow_other_calibration: options.OtherCalibrationOption = False,
     policy: Annotated[
         str | None,
         typer.Option(
             help="Add a policy's decision (APPROVE, REVIEW, REVIEW_PRIORITY, REJECT) to every assessment: verdict "
             "(with --calibration), verdict_score, or a YAML file.",
             metavar="NAME",
-            autocompletion=complete_policy,
+            autocompletion=options.complete_policy,
         ),
     ] = None,
     audit_share: Annotated[
@@ -119,8 +106,8 @@ def vet(
         ),
     ] = 0.0,
     reviewers: Annotated[int, typer.Option(help="Number of people who decide each review.", min=1, max=20)] = 1,
-    webhook: WebhookOption = None,
-    seed: SeedOption = None,
+    webhook: options.WebhookOption = None,
+    seed: options.SeedOption = None,
     no_early_exit: Annotated[
         bool, typer.Option("--no-early-exit", help="Ask every agent, all at once, even when the decision is settled.")
     ] = False,
@@ -135,7 +122,7 @@ def vet(
             metavar="FILE",
         ),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Estimate calls, tokens and dollars of what is not stored yet; send nothing."),
@@ -152,7 +139,7 @@ def vet(
     check_apart(inputs, [out_file, markdown, *(report or ())])
     if markdown is not None:
         check_writable(markdown)
-    check_reports(report)
+    options.check_reports(report)
     bars = parse_fail_under(fail_under)
     early_exit = False if no_early_exit else None
     panel = agents.panel(cut=cut, seed=seed, early_exit=early_exit)
@@ -162,7 +149,7 @@ def vet(
     source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
     if webhook is not None and policy is None:
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
-    where = store_path(store)
+    where = options.store_path(store)
     vetting = partial(
         Engine if dry_run else _engine(engine, workers),
         panel=panel,
@@ -181,7 +168,7 @@ def vet(
         return
     if reading.strict:
         deque(source.scan(), maxlen=0)  # a bad line is an error before anything is asked
-    batches, rejects = sending.batches(where), rejects_path(None if far else out_file, where)
+    batches, rejects = sending.batches(where), options.rejects_path(None if far else out_file, where)
     with contextlib.closing(sending.budget()) as budget:
         opened = vetting(
             store=where, concurrency=sending.concurrency, budget=budget, batch=batches, notify=say, command="vet"
@@ -200,8 +187,13 @@ def vet(
     summary.store, summary.out = str(where), out if far else out and str(out_file)
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, agents.config, agents.agent, store)
-    _tell(summary, results, panel, rejects, inputs, words, report or (), markdown, as_json)
     reached = reached_by(bars, summary, results.labels)
+    told = Told(summary, results.labels, panel, rejects, reached, words, report or ())
+    if results.watcher is not None:
+        told.write_reports(results.watcher, inputs)
+    if markdown is not None:
+        write_text(markdown, told.markdown())
+    (told.print_json if as_json else told.print_text)()
     raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
 
 
@@ -213,30 +205,6 @@ def _results(labelling: Labelling, bars: Sequence[Bar], report: Sequence[Path] |
 
         picture = Picture(sampled=audit_share > 0)
     return Results(given=labelling.rule, bars=bars, watcher=picture)
-
-
-def _tell(
-    summary: VetSummary,
-    results: Results,
-    panel: PanelConfig,
-    rejects: Path,
-    inputs: list[str],
-    words: Mapping[str, str],
-    reports: Sequence[Path],
-    markdown: Path | None,
-    as_json: bool,
-) -> None:
-    """Writes the reports of a run, and prints what came of it."""
-    labels = results.labels
-    reached = reached_by(results.bars, summary, labels)
-    if results.watcher is not None:
-        write_reports(reports, results.watcher, summary, labels, panel, inputs, words)
-    if markdown is not None:
-        write_text(markdown, report_as_markdown(summary, labels, panel, reached, words))
-    if as_json:
-        print_json(summary, labels, rejects, reached, words, reports=reports)
-    else:
-        print_report(summary, labels, panel, rejects, words, reports=reports)
 
 
 def _engine(name: str, workers: int | None) -> Callable[..., Engine]:

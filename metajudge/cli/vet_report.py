@@ -2,8 +2,8 @@
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,91 +36,115 @@ if TYPE_CHECKING:
     from metajudge.vetting.picture import Picture
 
 
-def print_report(
-    summary: VetSummary,
-    labels: Counts,
-    panel: PanelConfig,
-    rejects: Path,
-    words: Mapping[str, str] | None = None,
-    reports: Sequence[Path] = (),
-) -> None:
-    """Prints counts, accuracy by the labels, calls and cost, and the next step."""
-    console = Console(highlight=False, emoji=False)
-    console.print(vetted_by(summary, panel), soft_wrap=True, markup=False)
-    table = Table(box=None)
-    table.add_column("")
-    table.add_column("judgments", justify="right")
-    table.add_column("", overflow="fold")
-    for row in _counts(summary):
-        table.add_row(*row)
-    console.print(table)
-    for line in (
-        *_findings(summary, labels, words or {}),
-        *_where(summary, rejects, reports, words or {}),
-        *(filled(line, words or {}) for line in next_lines(summary, panel)),
-    ):
-        console.print(line, soft_wrap=True, markup=False)
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of a run: on the terminal, as JSON, as Markdown and as a report.
 
+    Attributes:
+        rejects: the file of bad lines.
+        words: what stands in suggested commands in place of placeholders; see :func:`words_of`.
+        reports: the files of the report.
+    """
 
-def report_as_markdown(
-    summary: VetSummary,
-    labels: Counts,
-    panel: PanelConfig,
-    reached: Sequence[Reached] = (),
-    words: Mapping[str, str] | None = None,
-) -> str:
-    """The same for a pull request or a job's summary: the bars first, then the counts; not where files lie."""
-    from metajudge.report.markdown import escaped  # only where it is asked for
+    summary: VetSummary
+    labels: Counts
+    panel: PanelConfig
+    rejects: Path
+    reached: Sequence[Reached] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+    reports: Sequence[Path] = ()
 
-    bars = [f"- {'reached' if one.passed else '**missed**'}: {escaped(one.sentence())}" for one in reached]
-    rows = ["| | judgments | |", "| --- | ---: | --- |"]
-    rows += [f"| {escaped(name)} | {count} | {escaped(why)} |" for name, count, why in _counts(summary)]
-    said = [
-        f"- {escaped(line.strip())}" if line.startswith("  ") else escaped(line)
-        for line in _findings(summary, labels, words or {})
-    ]
-    parts = [
-        "### metajudge vet",
-        escaped(vetted_by(summary, panel)),
-        "\n".join(bars),
-        "\n".join(rows),
-        "\n".join(said).strip(),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    def print_text(self) -> None:
+        """Prints counts, accuracy by the labels, calls and cost, and the next step."""
+        console = Console(highlight=False, emoji=False)
+        console.print(vetted_by(self.summary, self.panel), soft_wrap=True, markup=False)
+        table = Table(box=None)
+        table.add_column("")
+        table.add_column("judgments", justify="right")
+        table.add_column("", overflow="fold")
+        for row in _counts(self.summary):
+            table.add_row(*row)
+        console.print(table)
+        following = self._filled(next_lines(self.summary, self.panel))
+        for line in (*self._findings(), *self._where(), *following):
+            console.print(line, soft_wrap=True, markup=False)
 
+    def markdown(self) -> str:
+        """The same for a pull request or a job's summary: the bars first, then the counts; not where files lie."""
+        from metajudge.report.markdown import escaped  # only where it is asked for
 
-def _findings(summary: VetSummary, labels: Counts, words: Mapping[str, str]) -> list[str]:
-    return [
-        *_reason_lines(summary, words),
-        *form_lines(summary),
-        *dependence_lines(summary),
-        *evidence_lines(summary),
-        *calibration_lines(summary),
-        *(filled(line, words) for line in decision_lines(summary)),
-        *label_lines(labels, bool(summary.guarantees)),
-        *cost_lines(summary),
-    ]
+        bars = [f"- {'reached' if one.passed else '**missed**'}: {escaped(one.sentence())}" for one in self.reached]
+        rows = ["| | judgments | |", "| --- | ---: | --- |"]
+        rows += [f"| {escaped(name)} | {count} | {escaped(why)} |" for name, count, why in _counts(self.summary)]
+        said = [f"- {escaped(line.strip())}" if line.startswith("  ") else escaped(line) for line in self._findings()]
+        vetted = escaped(vetted_by(self.summary, self.panel))
+        parts = ["### metajudge vet", vetted, *("\n".join(lines).strip() for lines in (bars, rows, said))]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
+    def print_json(self) -> None:
+        """Prints the same as one JSON object."""
+        data = self.summary.to_json()
+        for reason in data["reasons"]:
+            reason["next"] = None if reason["next"] is None else filled(reason["next"], self.words)
+        data["counts"] = self.labels.to_json()
+        data["labels"] = _by_labels(self.labels)
+        if self.reached:
+            data["fail_under"] = [one.to_json() for one in self.reached]
+        data["rejects"] = str(self.rejects) if self.summary.bad_lines else None
+        data["reports"] = [str(path) for path in self.reports]
+        typer.echo(orjson.dumps(data).decode())
 
-def print_json(
-    summary: VetSummary,
-    labels: Counts,
-    rejects: Path,
-    reached: Sequence[Reached] = (),
-    words: Mapping[str, str] | None = None,
-    reports: Sequence[Path] = (),
-) -> None:
-    """Prints the same as one JSON object."""
-    data = summary.to_json()
-    for reason in data["reasons"]:
-        reason["next"] = None if reason["next"] is None else filled(reason["next"], words or {})
-    data["counts"] = labels.to_json()
-    data["labels"] = _by_labels(labels)
-    if reached:
-        data["fail_under"] = [one.to_json() for one in reached]
-    data["rejects"] = str(rejects) if summary.bad_lines else None
-    data["reports"] = [str(path) for path in reports]
-    typer.echo(orjson.dumps(data).decode())
+    def write_reports(self, picture: "Picture", inputs: Sequence[str]) -> None:
+        """Writes the report of the run to each path."""
+        from metajudge.report.files import write_report
+        from metajudge.vetting.report.page import Place, page, told_of
+        from metajudge.vetting.report.stored import when
+
+        place = Place(inputs, self.words, f"metajudge vet {shlex.join(inputs)}", when(time.time()))
+        made = page(picture, told_of(self.summary, self.labels, vetted_by(self.summary, self.panel), place))
+        for path in self.reports:
+            write_report(made, path)
+
+    def _filled(self, lines: Iterable[str]) -> list[str]:
+        return [filled(line, self.words) for line in lines]
+
+    def _findings(self) -> list[str]:
+        lines = []
+        for reason in self.summary.reasons:
+            lines += ["", f"Why: {reason.text.rstrip('.')}."]
+            lines += [f"  Next: {filled(reason.next, self.words)}"] if reason.next else []
+        return [
+            *lines,
+            *form_lines(self.summary),
+            *dependence_lines(self.summary),
+            *evidence_lines(self.summary),
+            *calibration_lines(self.summary),
+            *self._filled(decision_lines(self.summary)),
+            *label_lines(self.labels, bool(self.summary.guarantees)),
+            *cost_lines(self.summary),
+        ]
+
+    def _where(self) -> list[str]:
+        summary = self.summary
+        lines = []
+        if summary.store is not None:
+            show = filled("metajudge show JUDGMENT_ID", self.words)
+            lines.append(f"Kept in {summary.store}, run {summary.run_id}: `{show}` tells why.")
+            if summary.out:
+                spread = "://" in summary.out or Path(summary.out).is_dir()
+                lines.append(f"Assessments, {'as Parquet' if spread else 'one a line'}: {summary.out}")
+        elif summary.out:
+            lines.append(
+                f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` has the full records."
+            )
+        if summary.bad_lines:
+            lines.append(f"Bad lines with reasons: {self.rejects}")
+        lines += [f"Report: {path}" for path in self.reports]
+        if not self.reports and summary.store is not None and summary.judgments:
+            lines.append(
+                "For a page with reasons, scores and the doubtful ones: the same command with --report vet.html"
+            )
+        return lines
 
 
 def _by_labels(counts: Counts) -> dict[str, Any] | None:
@@ -167,51 +191,3 @@ def _counts(summary: VetSummary) -> list[tuple[str, str, str]]:
     ):
         rows += [(name, count, why)] if count else []
     return [(name, str(count), why) for name, count, why in rows]
-
-
-def _reason_lines(summary: VetSummary, words: Mapping[str, str]) -> list[str]:
-    lines = []
-    for reason in summary.reasons:
-        lines += ["", f"Why: {reason.text.rstrip('.')}."]
-        lines += [f"  Next: {filled(reason.next, words)}"] if reason.next else []
-    return lines
-
-
-def write_reports(
-    paths: Sequence[Path],
-    picture: "Picture",
-    summary: VetSummary,
-    labels: Counts,
-    panel: PanelConfig,
-    inputs: Sequence[str],
-    words: Mapping[str, str],
-) -> None:
-    """Writes the report of a run to each path."""
-    from metajudge.report.files import write_report
-    from metajudge.vetting.report.page import Place, page, told_of
-    from metajudge.vetting.report.stored import when
-
-    place = Place(inputs, words, f"metajudge vet {shlex.join(inputs)}", when(time.time()))
-    made = page(picture, told_of(summary, labels, vetted_by(summary, panel), place))
-    for path in paths:
-        write_report(made, path)
-
-
-def _where(summary: VetSummary, rejects: Path, reports: Sequence[Path], words: Mapping[str, str]) -> list[str]:
-    lines = []
-    if summary.store is not None:
-        show = filled("metajudge show JUDGMENT_ID", words)
-        lines.append(f"Kept in {summary.store}, run {summary.run_id}: `{show}` tells why.")
-        if summary.out:
-            spread = "://" in summary.out or Path(summary.out).is_dir()
-            lines.append(f"Assessments, {'as Parquet' if spread else 'one a line'}: {summary.out}")
-    elif summary.out:
-        lines.append(
-            f"Kept as Parquet in {summary.out}, run {summary.run_id}: column `assessment` has the full records."
-        )
-    if summary.bad_lines:
-        lines.append(f"Bad lines with reasons: {rejects}")
-    lines += [f"Report: {path}" for path in reports]
-    if not reports and summary.store is not None and summary.judgments:
-        lines.append("For a page with reasons, scores and the doubtful ones: the same command with --report vet.html")
-    return lines

@@ -1,7 +1,6 @@
 """Help, reference and completion: examples that parse, a page that is what the code says."""
 
 import shlex
-from itertools import takewhile
 from pathlib import Path
 from typing import get_args
 
@@ -9,15 +8,13 @@ import pytest
 import typer
 
 from metajudge.cli.app import app
-from metajudge.cli.examples import EXAMPLES
+from metajudge.cli.help import EXAMPLES
 from metajudge.cli.options import STRATEGIES, complete_agent, complete_policy, complete_strategy
 from metajudge.cli.reference import leaves, reference
 from metajudge.panels.config import Strategy
 
 ROOT = typer.main.get_command(app)
 LEAVES = dict(leaves(ROOT, ""))
-IMPLIED = ("bench file",)
-"""Commands whose last word is implied by what follows."""
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
@@ -25,12 +22,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 def test_examples_parse_with_everything_that_is_required(name):
     command = LEAVES[name]
     for line in EXAMPLES[name]:
-        words = shlex.split(line)
-        pairs = zip(words, name.split(), strict=False)
-        depth = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        assert depth >= len(name.split()) - (name in IMPLIED), line
         context = command.context_class(command, info_name=name, **command.context_settings)
-        given, _, _ = command.make_parser(context).parse_args(words[depth:])
+        given, _, _ = command.make_parser(context).parse_args(shlex.split(line))
         missing = [one.name for one in command.params if one.required and given.get(one.name) in (None, ())]
         assert not missing, line
 

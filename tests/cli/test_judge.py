@@ -149,16 +149,17 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"no item with two responses: one\.jsonl:1: item 'x' has 1 responses"):
             run("judge", "one.jsonl", "--judge", "vllm:x", "--out", "out.jsonl")
 
-    def test_an_output_that_cannot_be_written(self, run, items, tmp_path):
-        with pytest.raises(InputError, match="is a folder"):
-            run("judge", items, "--judge", "vllm:x", "--out", tmp_path)
-
-    def test_an_output_that_is_the_input_is_refused_and_the_input_is_left_alone(self, run, items):
+    def test_an_output_that_is_a_folder_the_input_or_another_output_is_refused_and_the_input_left_alone(
+        self, run, items, tmp_path
+    ):
         before = items.read_bytes()
-        with pytest.raises(InputError, match="is read and would be overwritten"):
-            run("judge", items, "--judge", "vllm:x", "--out", items)
-        with pytest.raises(InputError, match="is named for two outputs"):
-            run("judge", items, "--judge", "vllm:x", "--out", "o.jsonl", "--combined", "./o.jsonl")
+        for outputs, said in (
+            (("--out", tmp_path), "is a folder"),
+            (("--out", items), "is read and would be overwritten"),
+            (("--out", "o.jsonl", "--combined", "./o.jsonl"), "is named for two outputs"),
+        ):
+            with pytest.raises(InputError, match=said):
+                run("judge", items, "--judge", "vllm:x", *outputs)
         assert items.read_bytes() == before
 
     def test_a_rule_without_a_file_to_combine_into_is_refused_not_dropped(self, run, items):

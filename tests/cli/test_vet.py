@@ -124,16 +124,12 @@ class TestStoppedInTheMiddle:
         ("precision=90", "for 90 % write 0.9"),
         ("precision=nan", "between 0 and 1"),
         ("kept=-0.1", "between 0 and 1"),
+        ("kept=.8 kept=.9", "twice"),
     ],
 )
 def test_a_bar_that_means_nothing_is_the_users_mistake(text, said):
     with pytest.raises(ConfigurationError, match=said):
-        parse_fail_under([text])
-
-
-def test_one_measure_twice_is_refused():
-    with pytest.raises(ConfigurationError, match="twice"):
-        parse_fail_under(["kept=.8", "kept=.9"])
+        parse_fail_under(text.split())
 
 
 def test_a_missed_bar_is_told(capsys):

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 
 from metajudge import Engine
-from metajudge.cli.vet_report import print_json
+from metajudge.cli.vet_report import Told
 from metajudge.evidence.counting import Counts
-from metajudge.panels.config import panel_config
+from metajudge.panels.config import PanelConfig, panel_config
 from metajudge.rubric import load_rubric
 from metajudge.vetting.summary import VetSummary, summary_schema
 from tests.doubles.judgments import judgment, reply
@@ -74,7 +74,7 @@ def alone(tmp_path, monkeypatch):
 def test_what_is_printed_fits_the_schema(tmp_path, capsys):
     summary = VetSummary(judgments=3, accepted=2, rejected=1, webhook={"delivered": 1, "known": 0, "failed": 0})
     summary.failures["connection"] = 2
-    print_json(summary, Counts(), tmp_path / "r.jsonl")
+    Told(summary, Counts(), PanelConfig(), tmp_path / "r.jsonl").print_json()
     printed = json.loads(capsys.readouterr().out)
     schema = summary_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
