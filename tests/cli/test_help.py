@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from metajudge.cli.app import app
-from metajudge.cli.help import EXAMPLES
+from metajudge.cli.help import written
 from metajudge.cli.options import STRATEGIES, complete_agent, complete_policy, complete_strategy
 from metajudge.cli.reference import leaves, reference
 from metajudge.panels.config import Strategy
@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 @pytest.mark.parametrize("name", LEAVES)
 def test_examples_parse_with_everything_that_is_required(name):
     command = LEAVES[name]
-    for line in EXAMPLES[name]:
+    for line in written().examples[name]:
         context = command.context_class(command, info_name=name, **command.context_settings)
         given, _, _ = command.make_parser(context).parse_args(shlex.split(line))
         missing = [one.name for one in command.params if one.required and given.get(one.name) in (None, ())]
