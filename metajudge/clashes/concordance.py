@@ -11,9 +11,11 @@ independently in every evaluation, whatever the answers are. The number of such 
 its upper tail is computed exactly, as the convolution of one binomial distribution for each K.
 """
 
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
 from metajudge.clashes.record import ClashRecord
@@ -47,23 +49,8 @@ class Reported:
     reference: str
 
 
-PRIOR_WORK = (
-    Reported("people: crowd and expert", "Chatbot Arena", "72 to 83 %", None, "Chiang et al. 2024"),
-    Reported("people: two experts", "Chatbot Arena", "79 to 90 %", None, "Chiang et al. 2024"),
-    Reported("people: two of them", "MT-Bench, no ties", "81 %", None, "Zheng et al. 2023"),
-    Reported("people: two of them", "TriviaQA", None, "0.96", "Thakur et al. 2024"),
-    Reported("one judge, GPT-4", "MT-Bench, no ties", "85 %", None, "Zheng et al. 2023"),
-    Reported("one judge, GPT-4", "MT-Bench, headline", "over 80 %", None, "Zheng et al. 2023"),
-    Reported("one judge, GPT-4 Turbo", "TriviaQA", None, "0.84", "Thakur et al. 2024"),
-    Reported("panel of three, PoLL", "KILT-NQ", None, "0.763", "Verga et al. 2024"),
-    Reported("panel of three, PoLL", "HotPotQA", None, "0.889", "Verga et al. 2024"),
-    Reported("Arena-Hard-Auto", "Chatbot Arena", "89.1 %", None, "Li et al. 2024"),
-    Reported("panel of three, Agent Clash", "MT-Bench", "88.0 %", "0.760", "the paper"),
-    Reported("panel of three, Agent Clash", "Chatbot Arena", "76.0 %", "0.520", "the paper"),
-    Reported("the same panel twice", "Chatbot Arena", "91.0 %", "0.757", "the paper"),
-    Reported("the panel, unanimous", "both, pooled", "84.9 %", None, "the paper, table 12"),
-    Reported("the panel, divided", "both, pooled", "63.8 %", None, "the paper, table 12"),
-)
+_ROWS = tomllib.loads(files("metajudge.clashes").joinpath("prior_work.toml").read_text("utf-8"))["rows"]
+PRIOR_WORK = tuple(Reported(how, on, share or None, kappa or None, by) for how, on, share, kappa, by in _ROWS)
 CEILING = "72 to 83 %"
 """Agreement of crowd and expert on Chatbot Arena: where a panel on closely matched models cannot be expected to exceed
 people."""

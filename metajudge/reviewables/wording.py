@@ -1,7 +1,11 @@
 """Sentences for what a machine decided and for why a review is here. Pure."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from metajudge.reviewables.sheet import Tone
 from metajudge.reviews.review import Review, ReviewOrigin
@@ -14,45 +18,10 @@ ACTIONS = {
     "REJECT": "rejected",
 }
 
-_SIGNALS: Mapping[tuple[str, str], tuple[str, Tone]] = {
-    ("order", "agree"): ("In the other order the judge chose the same winner.", "good"),
-    ("order", "disagree"): ("In the other order the judge chose another winner.", "bad"),
-    ("order", "other_tied"): ("In the other order the judge called a tie.", "warn"),
-    ("strength", "strong"): ("The judge called its winner much better.", ""),
-    ("strength", "plain"): ("The judge called its winner better, not much better.", ""),
-    ("strength", "tied"): ("The judge called it a tie.", "warn"),
-    ("peers", "unanimous_for"): ("All other judges agree with this verdict.", "good"),
-    ("peers", "for"): ("Most of the other judges agree with this verdict.", "good"),
-    ("peers", "balanced"): ("The other judges are divided.", "warn"),
-    ("peers", "against"): ("Most of the other judges disagree with this verdict.", "bad"),
-    ("peers", "unanimous_against"): ("None of the other judges agrees with this verdict.", "bad"),
-    ("repeats", "agree"): ("Asked again, the judge gave the same verdict.", ""),
-    ("repeats", "mixed"): ("Asked again, the judge sometimes gave another verdict.", "warn"),
-    ("repeats", "disagree"): ("Asked again, the judge gave another verdict.", "bad"),
-    ("variants", "agree"): ("With other prompts the judge's model gave the same verdict.", ""),
-    ("variants", "mixed"): ("With other prompts the judge's model sometimes gave another verdict.", "warn"),
-    ("variants", "disagree"): ("With other prompts the judge's model gave another verdict.", "bad"),
-    ("rationale", "agree"): ("The rationale ends with the recorded verdict.", "good"),
-    ("rationale", "contradict"): ("The rationale ends with another verdict than the recorded one.", "bad"),
-    ("has_explanation", "explained"): ("The judge explained its verdict.", ""),
-    ("has_explanation", "brief"): ("The judge hardly explained its verdict.", "warn"),
-    ("rationale_words", "counted"): ("Length of the rationale.", ""),
-    ("length_ratio", "longer"): ("The preferred response is the longer one; judges tend to favour length.", "warn"),
-    ("length_ratio", "shorter"): ("The preferred response is the shorter one.", ""),
-    ("length_ratio", "equal"): ("The responses are of equal length.", ""),
-}
-_TITLES = {
-    "order": "Other order",
-    "strength": "Stated strength",
-    "peers": "Other judges",
-    "repeats": "Same judge again",
-    "variants": "Other prompts of the model",
-    "no_labels": "P(right), no labels",
-    "rationale": "Rationale and verdict",
-    "has_explanation": "Explanation",
-    "rationale_words": "Rationale length",
-    "length_ratio": "Response length",
-}
+
+@cache
+def _signals() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files("metajudge.reviewables").joinpath("signals.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +41,11 @@ def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
 
 
 def _signal_line(name: str, value: SignalValue) -> SignalLine:
-    title = _TITLES.get(name, name)
+    known = _signals().get(name, {"title": name})
+    title = known["title"]
     if value.value is None:
         return SignalLine(title, f"None: {value.detail or value.state}.", "", "", present=False)
-    words, tone = _SIGNALS.get((name, value.state), (f"{value.state}: {value.value:.3g}", ""))
+    words, tone = known.get(value.state, (f"{value.state}: {value.value:.3g}", ""))
     return SignalLine(title, words, value.detail, tone, present=True)
 
 
