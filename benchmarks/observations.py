@@ -150,10 +150,6 @@ class Records:
         found.add_block(list(source.scan()))
         return found
 
-    def add(self, record: Judgment | Reject) -> None:
-        """Takes one record."""
-        self.add_block([record])
-
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
         """Takes some records."""
         judgments = [record for record in block if isinstance(record, Judgment)]

@@ -167,10 +167,9 @@ def audited_by(
 class _Kept(list[Judgment]):
     """The judgments among records."""
 
-    def add(self, record: Judgment | Reject) -> None:
-        """Takes one record."""
-        if isinstance(record, Judgment):
-            self.append(record)
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        self.extend(record for record in block if isinstance(record, Judgment))
 
 
 def demo_judgments() -> Iterator[Judgment]:

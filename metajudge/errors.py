@@ -38,10 +38,13 @@ A message says what is wrong, where, and what to do next. HTTP statuses of our o
 """
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from metajudge.types.usage import Usage
+
+
+Tells: TypeAlias = Literal["nothing", "something", "all"]
 
 
 class FailureKind(StrEnum):
@@ -182,7 +185,13 @@ class ProviderError(MetajudgeError):
 
     kind: FailureKind = FailureKind.SERVER_ERROR
     retryable: bool = False
-    tells: Literal["nothing", "something", "all"] = "nothing"
+    tells: Tells = "nothing"
+
+    def __init_subclass__(
+        cls, kind: FailureKind | None = None, retryable: bool | None = None, tells: Tells | None = None
+    ) -> None:
+        cls.kind, cls.tells = kind or cls.kind, tells or cls.tells
+        cls.retryable = cls.retryable if retryable is None else retryable
 
     def __init__(
         self,
@@ -209,82 +218,49 @@ class ProviderError(MetajudgeError):
         return self.sent and (self.status is None or self.status < 300) and self.kind not in turned_away
 
 
-class AuthError(ProviderError):
+class AuthError(ProviderError, kind=FailureKind.AUTH, tells="something"):
     """The key is missing, wrong or not allowed to use this model."""
 
-    kind = FailureKind.AUTH
-    tells = "something"
 
-
-class NotFoundError(ProviderError):
+class NotFoundError(ProviderError, kind=FailureKind.NOT_FOUND, tells="something"):
     """No such model or path at this base URL."""
 
-    kind = FailureKind.NOT_FOUND
-    tells = "something"
 
-
-class BadRequestError(ProviderError):
+class BadRequestError(ProviderError, kind=FailureKind.BAD_REQUEST, tells="something"):
     """The provider rejected the request for a reason no other class names."""
 
-    kind = FailureKind.BAD_REQUEST
-    tells = "something"
 
-
-class ContextTooLongError(ProviderError):
+class ContextTooLongError(ProviderError, kind=FailureKind.CONTEXT_TOO_LONG):
     """The prompt does not fit into the model's context, or into the provider's request limit."""
 
-    kind = FailureKind.CONTEXT_TOO_LONG
 
-
-class RateLimitedError(ProviderError):
+class RateLimitedError(ProviderError, kind=FailureKind.RATE_LIMITED, retryable=True):
     """The provider asked for fewer requests or tokens a minute."""
 
-    kind = FailureKind.RATE_LIMITED
-    retryable = True
 
-
-class ModelTimeoutError(ProviderError):
+class ModelTimeoutError(ProviderError, kind=FailureKind.TIMEOUT, retryable=True):
     """No complete answer arrived in time."""
 
-    kind = FailureKind.TIMEOUT
-    retryable = True
 
-
-class OverloadedError(ProviderError):
+class OverloadedError(ProviderError, kind=FailureKind.OVERLOADED, retryable=True):
     """The provider is temporarily out of capacity."""
 
-    kind = FailureKind.OVERLOADED
-    retryable = True
 
-
-class ServerError(ProviderError):
+class ServerError(ProviderError, kind=FailureKind.SERVER_ERROR, retryable=True):
     """The provider failed on its side."""
 
-    kind = FailureKind.SERVER_ERROR
-    retryable = True
 
-
-class ConnectionFailedError(ProviderError):
+class ConnectionFailedError(ProviderError, kind=FailureKind.CONNECTION, retryable=True):
     """No connection, or it was cut before the answer was complete."""
 
-    kind = FailureKind.CONNECTION
-    retryable = True
 
-
-class BadReplyError(ProviderError):
+class BadReplyError(ProviderError, kind=FailureKind.BAD_REPLY, retryable=True):
     """The body was not what the protocol promises (an HTML page, half a JSON, no message)."""
 
-    kind = FailureKind.BAD_REPLY
-    retryable = True
 
-
-class PromptCutError(ProviderError):
+class PromptCutError(ProviderError, kind=FailureKind.TRUNCATED):
     """The server read only part of the prompt, and answered all the same."""
 
-    kind = FailureKind.TRUNCATED
 
-
-class RefusedError(ProviderError):
+class RefusedError(ProviderError, kind=FailureKind.REFUSED):
     """The model, or the provider's filter, declined to answer."""
-
-    kind = FailureKind.REFUSED

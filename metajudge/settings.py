@@ -99,7 +99,9 @@ class Settings:
             ConfigurationError: a key is missing; the message names the variable and the settings file.
         """
         if spec.key_variable is not None:
-            return self._key_in(spec.key_variable, spec)
+            if own := self._environ.get(spec.key_variable, "").strip():
+                return own
+            raise ConfigurationError(f"agent {spec.name!r} needs its key in {spec.key_variable}: set that variable")
         key = self._keys.get(spec.provider)
         if key is not None or spec.is_local or not PROVIDERS[spec.provider].key_required:
             return key
@@ -116,12 +118,6 @@ class Settings:
     def has_key(self, provider: str) -> bool:
         """Whether there is a key for a provider."""
         return provider in self._keys
-
-    def _key_in(self, variable: str, spec: AgentSpec) -> str:
-        key = self._environ.get(variable, "").strip()
-        if not key:
-            raise ConfigurationError(f"agent {spec.name!r} needs its key in {variable}: set that variable")
-        return key
 
 
 def _default_file(env: Mapping[str, str]) -> Path:

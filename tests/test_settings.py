@@ -90,13 +90,10 @@ def test_a_file_that_is_wrong_is_refused_with_where_and_what(home, tmp_path, tex
     assert str(path) in str(refused.value)
 
 
-def test_a_file_that_is_named_must_exist(home, tmp_path):
-    with pytest.raises(ConfigurationError, match="no settings file"):
-        Settings.load(environ=home | {"METAJUDGE_SETTINGS": str(tmp_path / "none.toml")})
-
-
-def test_a_file_that_is_no_text_is_refused(home, tmp_path):
+def test_a_file_that_is_named_must_exist_and_be_a_text(home, tmp_path):
     path = tmp_path / "settings.toml"
+    with pytest.raises(ConfigurationError, match="no settings file"):
+        Settings.load(environ=home | {"METAJUDGE_SETTINGS": str(path)})
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigurationError, match="cannot read"):
         Settings.load(path, environ=home)

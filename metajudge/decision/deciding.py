@@ -256,7 +256,9 @@ def decide_column(policy: Policy, values: Floats, confidence: float | Absent) ->
         InputError: a value off the scale, or a confidence outside 0..1.
     """
     learned = policy.adjustment
-    _check_on_scale(policy, values, confidence)
+    low, high, compared = exact(policy.scale.low), exact(policy.scale.high), all_exact(values)
+    for value in values[~((low <= compared) & (compared <= high))].tolist():
+        decide_adjusted(policy, value, confidence, {}, {})  # says what is wrong
     looked_at = values
     if learned is not None:
         looked_at = np.array([learned.apply(value, policy.scale, {}, {}) for value in values.tolist()])
@@ -274,10 +276,3 @@ def decide_column(policy: Policy, values: Floats, confidence: float | Absent) ->
     if with_margin.any():
         found = np.where(with_margin, margins(bands, policy.scale, looked_at, sure), np.nan)
     return DecisionColumn(codes, kinds, looked_at, None if learned is None else values, found)
-
-
-def _check_on_scale(policy: Policy, values: Floats, confidence: float | Absent) -> None:
-    low, high = exact(policy.scale.low), exact(policy.scale.high)
-    compared = all_exact(values)
-    for place in np.flatnonzero(~((low <= compared) & (compared <= high))).tolist():
-        decide_adjusted(policy, float(values[place]), confidence, {}, {})  # says what is wrong

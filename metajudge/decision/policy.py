@@ -14,7 +14,7 @@ from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.rubric.model import Name, Rubric, Text, Weight
 from metajudge.types.decision import Basis
 from metajudge.types.digests import digest
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.interval import Interval, Range, exact
 
 _LARGEST_ODDS = 1e9
@@ -51,7 +51,7 @@ class Adjustment(Frozen):
     recalibration: Recalibration | None = None
     offsets: dict[Name, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)
     weights: dict[Name, Weight] = Field(default_factory=dict)
-    confidence: Recalibration | None = Field(default=None, exclude_if=lambda given: given is None)
+    confidence: Recalibration | None = left_out()
 
     def apply(self, value: float, scale: Range, criteria: Mapping[str, float], weights: Mapping[str, float]) -> float:
         """The corrected value.
@@ -144,9 +144,7 @@ class Policy(Frozen):
     without_confidence: tuple[Band, ...] = ()
     missing: Missing = Missing()
     cases: CasePlan | None = None
-    adjustment: Adjustment | None = Field(
-        default=None, exclude_if=lambda given: given is None, description="Corrections learned from human decisions."
-    )
+    adjustment: Adjustment | None = left_out("Corrections learned from human decisions.")
     review: ReviewRule = Field(
         default=NO_RULE,
         exclude_if=lambda given: given == NO_RULE,

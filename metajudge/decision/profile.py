@@ -1,6 +1,7 @@
 """How the stages of a case are scored: which criteria each has, and their weights by the case's type."""
 
 import unicodedata
+from operator import not_
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -8,7 +9,7 @@ from pydantic import Field, model_validator
 from metajudge.decision.bands import pieces
 from metajudge.files.yaml_documents import did_you_mean, name_list
 from metajudge.rubric.model import LevelKey, Name, Text, Weight
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.interval import UNIT, Interval
 
 Step = Literal["archive", "quick_review", "go_on"]
@@ -89,10 +90,6 @@ class Gate(Frozen):
         return next(step for step in self.steps if step.value.contains(value))
 
 
-def _unset(given: object) -> bool:
-    return not given
-
-
 class CasePlan(Frozen):
     """How cases are judged under a policy.
 
@@ -116,22 +113,16 @@ class CasePlan(Frozen):
     overall_confidence: Literal["mean_of_stages", "lowest_stage"] = "mean_of_stages"
     judges: Literal["mean", "lowest"] = "mean"
     gate: Gate | None = None
-    company: Text | None = Field(
-        default=None, exclude_if=_unset, description="What judges are told about the company whose work it is."
-    )
-    priorities: tuple[Text, ...] = Field(
-        default=(), exclude_if=_unset, description="What the company holds to be important, the most important first."
-    )
-    language: Text | None = Field(
-        default=None, exclude_if=_unset, description="The language of judges' comments and weaknesses, such as French."
-    )
+    company: Text | None = left_out("What judges are told about the company whose work it is.")
+    priorities: tuple[Text, ...] = left_out("What the company holds to be important, the most important first.", ())
+    language: Text | None = left_out("The language of judges' comments and weaknesses, such as French.")
     instructions: dict[Name, Text] = Field(
         default_factory=dict,
-        exclude_if=_unset,
+        exclude_if=not_,
         description="A further instruction by criterion, such as one that people's corrections suggest.",
     )
     levels: dict[Name, dict[LevelKey, Text]] = Field(
-        default_factory=dict, exclude_if=_unset, description="Texts in place of the rubric's, by criterion and level."
+        default_factory=dict, exclude_if=not_, description="Texts in place of the rubric's, by criterion and level."
     )
 
     @model_validator(mode="after")

@@ -241,12 +241,8 @@ class _Records:
         for table in self._tables:
             table.fill(work, ())
 
-    def add(self, record: Judgment | Reject) -> None:
-        """Takes a record; those that cannot be read are counted by their source."""
-        self.add_block((record,))
-
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
-        """Takes some records.
+        """Takes some records; those that cannot be read are counted by their source.
 
         Raises:
             InputError: an item's id is used for two contents.

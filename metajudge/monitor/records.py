@@ -19,6 +19,7 @@ from metajudge.monitor.stored import promises
 from metajudge.readers.lines import Reject, Source
 from metajudge.readers.reader import each, split
 from metajudge.readers.tables import json_lines
+from metajudge.reviews.opening import Reviewed
 from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.store import Store
 from metajudge.types import digest, text_digest
@@ -44,10 +45,9 @@ async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = Fa
     tallies: dict[str, Tally] = defaultdict(Tally)
     broken = await broken_promises(store)
 
-    def take(name: str, one: Decision) -> None:
-        tallies[name].add(one)
-
-    watched = await promises(store, take, now=now, broken=broken, reviewed_only=reviewed_only)
+    watched = await promises(
+        store, lambda name, one: tallies[name].add(one), now=now, broken=broken, reviewed_only=reviewed_only
+    )
     return [(one, tallies[one.promise_id]) for one in watched]
 
 
@@ -99,20 +99,12 @@ async def queue_picks(store: Store, picks: Sequence[Pick], *, now: float) -> int
         found.append(
             Review(
                 review_id=Review.id_for(judgment.digest, None),
-                subject_id=judgment.id,
-                subject_digest=judgment.digest,
-                item_id=judgment.item.id,
-                judge=judgment.judge,
-                category=judgment.item.category,
                 action="KEPT" if one.candidate.kept else "NOT_KEPT",
                 origin=ReviewOrigin.REQUEST,
                 inclusion=one.inclusion,
                 probability=one.candidate.probability,
                 opened_at=now,
-                verdict=judgment.verdict,
-                answer_scale=judgment.item.scale,
-                truth=judgment.correct,
-                question=judgment.item.digest,
+                **Reviewed.of(judgment).fields,
             )
         )
     return await store.reviews.open(found)

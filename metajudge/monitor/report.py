@@ -252,7 +252,39 @@ class PromiseReport:
 
     def advice(self) -> tuple[str, ...]:
         """What to do, a sentence each."""
-        return tuple(_advice(self))
+        found = []
+        if self.is_broken:
+            found.append(
+                "The promise is broken: judgments decided from now on carry no guarantee. Fit and set a threshold "
+                "again on recent labels (`metajudge calibrate fit --reviews`, `metajudge calibrate threshold`); what "
+                "was kept since the drop needs another look."
+            )
+        if self.state is State.TOO_LITTLE:
+            wanted = self.delays[-1] if self.delays else None
+            number = "more audits" if wanted is None or wanted.audits is None else f"about {wanted.audits:.0f} audits"
+            found.append(
+                f"A drop to {100 * wanted.to if wanted else 0:g} % is expected to show after {number}; there are "
+                f"{self.held.audits}."
+            )
+        if self.counts.unsampled and self.counts.drawn:
+            found.append(
+                f"{self.counts.unsampled} of {self.counts.kept} kept judgments were decided without --review-sample: "
+                "nothing here speaks of them."
+            )
+        if self.counts.drawn == 0:
+            found.append("No kept judgment was drawn for people: vet with --policy NAME --review-sample FRACTION.")
+        if self.counts.waiting:
+            found.append(
+                f"{self.counts.waiting} drawn questions wait for people (`metajudge review next`): the test counts "
+                "them as right until then, and the precision is that of the others."
+            )
+        if self.drift.found and not self.is_broken:
+            found.append("Signals drifted: label some of the judgments they concern (`metajudge monitor --next 50`).")
+        if self.identities:
+            found.append(
+                "Something new vets or judges: the promise does not speak of it until it is calibrated with it."
+            )
+        return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, the advice included."""
@@ -353,37 +385,3 @@ def _state(alarm_at: float | None, held: Held, delays: Sequence[Delay]) -> State
         return State.BROKEN
     enough = delays[-1].audits if delays else None
     return State.HOLDS if enough is not None and held.audits >= enough else State.TOO_LITTLE
-
-
-def _advice(report: PromiseReport) -> list[str]:
-    found = []
-    if report.is_broken:
-        found.append(
-            "The promise is broken: judgments decided from now on carry no guarantee. Fit and set a threshold again on "
-            "recent labels (`metajudge calibrate fit --reviews`, `metajudge calibrate threshold`); what was kept "
-            "since the drop needs another look."
-        )
-    if report.state is State.TOO_LITTLE:
-        wanted = report.delays[-1] if report.delays else None
-        number = "more audits" if wanted is None or wanted.audits is None else f"about {wanted.audits:.0f} audits"
-        found.append(
-            f"A drop to {100 * wanted.to if wanted else 0:g} % is expected to show after {number}; there are "
-            f"{report.held.audits}."
-        )
-    if report.counts.unsampled and report.counts.drawn:
-        found.append(
-            f"{report.counts.unsampled} of {report.counts.kept} kept judgments were decided without --review-sample: "
-            "nothing here speaks of them."
-        )
-    if report.counts.drawn == 0:
-        found.append("No kept judgment was drawn for people: vet with --policy NAME --review-sample FRACTION.")
-    if report.counts.waiting:
-        found.append(
-            f"{report.counts.waiting} drawn questions wait for people (`metajudge review next`): the test counts "
-            "them as right until then, and the precision is that of the others."
-        )
-    if report.drift.found and not report.is_broken:
-        found.append("Signals drifted: label some of the judgments they concern (`metajudge monitor --next 50`).")
-    if report.identities:
-        found.append("Something new vets or judges: the promise does not speak of it until it is calibrated with it.")
-    return found

@@ -78,7 +78,7 @@ def pick(
     drawn = [
         Pick(one, float(chance))
         for one, chance in zip(wanted, chances, strict=True)
-        if _draw(one.content, purpose, seed) < chance
+        if int(digest(["label", purpose.value, seed, one.content])[:13], 16) / 16**13 < chance  # a uniform draw
     ]
     return sorted(drawn, key=lambda one: (one.candidate.probability or 0.0, one.candidate.judgment_id))
 
@@ -104,11 +104,6 @@ def _chances(gains: Floats, budget: int) -> Floats:
         if not (over := (chances > 1) & ~full).any():
             return np.asarray(chances, dtype=np.float64)
         full |= over
-
-
-def _draw(content: str, purpose: Purpose, seed: int) -> float:
-    """A uniform draw that is a function of its arguments."""
-    return int(digest(["label", purpose.value, seed, content])[:13], 16) / 16**13
 
 
 def precision_estimate(

@@ -24,6 +24,7 @@ from metajudge.store.texts import rows_of
 from metajudge.types import GuaranteedThreshold, Right, parse_right, text_digest
 
 CALIBRATION: Final = "calibration"
+"""The kind of calibrations in the store's change log; their subject is the digest."""
 MOST_RUNS: Final = 100_000
 _MOST_ITEMS: Final = 200_000
 """Items whose questions' digests are in memory."""
@@ -48,7 +49,13 @@ async def promises(
     calibrations = {name: Calibration.model_validate(one) for name, one in known.items()}
     reviews = await _reviews(store, now)
     shares = {run.run_id: run.config.get("audit_share") or 0 for run in await store.runs(MOST_RUNS)}
-    found = _Found({name: _rule(one) for name, one in known.items()}, calibrations, reviews, shares, take)
+    found = _Found(
+        {name: parse_right(one["identity"].get("right", "top1")) for name, one in known.items()},
+        calibrations,
+        reviews,
+        shares,
+        take,
+    )
     reader = _Reader()
     async for rows in _stamped(store, sorted(reviews) if reviewed_only else None):
         found.add(rows, await store.ask(partial(reader.asked, rows=rows)))
@@ -292,10 +299,6 @@ def _known(calibration: Mapping[str, Any] | None) -> dict[str, Sequence[str]]:
     known = {"judge": identity["judges"], "category": [name for name in calibration.get("categories", ()) if name]}
     known |= {"rubric": identity.get("rubrics", ()), "prompts": identity.get("prompts", ())}
     return {name: tuple(values) for name, values in known.items() if values}
-
-
-def _rule(calibration: Mapping[str, Any]) -> Right | None:
-    return parse_right(calibration["identity"].get("right", "top1"))
 
 
 @dataclass(frozen=True, slots=True)

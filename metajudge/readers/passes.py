@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeVar
 
 import orjson
 
@@ -206,28 +206,12 @@ class SeenIds:
 
 
 class Collector(Protocol):
-    """Takes records one by one."""
-
-    def add(self, record: Judgment | Reject, /) -> None: ...
-
-
-@runtime_checkable
-class BlockCollector(Protocol):
     """Takes some records at a time: steps that are done for all of them, one after the other, cost less."""
 
     def add_block(self, block: Sequence[Judgment | Reject], /) -> None: ...
 
 
 C = TypeVar("C", bound=Collector)
-
-
-def give(collector: Collector, block: Sequence[Judgment | Reject]) -> None:
-    """Gives some records to a collector."""
-    if isinstance(collector, BlockCollector):
-        collector.add_block(block)
-        return
-    for record in block:
-        collector.add(record)
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from metajudge.readers.detect import readers_of
 from metajudge.readers.jsonl import JudgmentLines, to_line
 from metajudge.readers.lines import Reject
 from metajudge.readers.mapping import FieldMap
-from metajudge.readers.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, give
+from metajudge.readers.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents
 from metajudge.readers.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
 from metajudge.readers.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.types import Judgment
@@ -238,7 +238,7 @@ class JudgmentSource:
         given = 0
         records = self.scan()
         while block := list(islice(records, 1 if self.strict else BLOCK)):
-            give(collector, block)
+            collector.add_block(block)
             given += len(block)
             if given // every > (given - len(block)) // every:
                 yield collector

@@ -1,14 +1,23 @@
 """A judge's verdict as a reviewable."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from metajudge.clashes.sheet import telling_names
+from metajudge.judging.identity import hide_identities
 from metajudge.reviewables.labels import in_reviewers_words, judges_labels, labels_for
 from metajudge.reviewables.reviewable import Reviewable, number, written
 from metajudge.reviewables.sheet import Cue, Fact, Passage, Section, Table
 from metajudge.reviewables.wording import signal_lines
 from metajudge.types import AgentResult, Assessment, Category, Grade, Judgment
-from metajudge.vetting.blind_texts import blind_texts
+
+
+def blind_texts(judgment: Judgment) -> Mapping[str, str]:
+    """Response -> its text without names of models, of the judge and of the responses, where they tell something."""
+    item = judgment.item
+    known = [*(item.models or {}).values(), judgment.judge]
+    names = telling_names(item.responses)
+    return hide_identities(item.responses, question=item.question, models=known, names=names).shown
 
 
 class JudgmentReviewable(Reviewable):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from metajudge.decision.deciding import criteria_of
 from metajudge.decision.policy import NO_RULE, ReviewRule
@@ -37,6 +38,11 @@ class Reviewed:
         item = judgment.item
         own = (judgment.id, judgment.digest, item.id, judgment.judge, item.category, judgment.verdict)
         return cls(*own, item.scale, judgment.correct, item.digest)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a review that it gives."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def review_of(
@@ -91,7 +97,7 @@ def review_of(
         criterion_weights=dict(criterion_weights or {}),
         scale=scale,
         blind=rule.is_blind(audited=place.origin is ReviewOrigin.AUDIT),
-        **{name: getattr(one, name) for name in Reviewed.__slots__},
+        **one.fields,
     )
 
 

@@ -84,12 +84,9 @@ class Estimate:
         """Adds one call of an agent."""
         price = prices[agent]
         mine = self.by_agent.setdefault(agent, {"calls": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
-        self.calls += 1
-        self.input_tokens += input_tokens
-        self.output_tokens += output_tokens
-        mine["calls"] += 1
-        mine["input_tokens"] += input_tokens
-        mine["output_tokens"] += output_tokens
+        for name, more in (("calls", 1), ("input_tokens", input_tokens), ("output_tokens", output_tokens)):
+            setattr(self, name, getattr(self, name) + more)
+            mine[name] += more
         self.most_calls += 2
         if price is None:
             self.cost_usd = mine["cost_usd"] = self.most_cost_usd = None

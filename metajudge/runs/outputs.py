@@ -199,9 +199,7 @@ class AttemptFile(Generic[R]):
                 self._file.flush()
         self.appended.append(record)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_ended: object) -> None:
         if self._file is not None:
             let_go(self._file)  # each line was flushed: only one that failed can be left
 
@@ -209,9 +207,11 @@ class AttemptFile(Generic[R]):
         """Reads the attempts; returns how many bytes of the file are whole lines of them."""
         lines = raw.split(b"\n")
         last = lines[-1]
-        if last and not _is_json(last):
+        try:
+            orjson.loads(last or b"null")
+        except orjson.JSONDecodeError:
             if not last.startswith(b"{"):
-                raise InputError(f"{self.path} ends in what is not {self._kind}; choose another --out")
+                raise InputError(f"{self.path} ends in what is not {self._kind}; choose another --out") from None
             self.cut = True
             lines.pop()
         for number, line in enumerate(lines, start=1):
@@ -242,14 +242,6 @@ def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> int:
     else:
         path.unlink(missing_ok=True)
     return len(lines)
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def _not_writable(path: Path, error: OSError) -> InputError:
@@ -283,16 +275,9 @@ class TableFile(OrderedFile):
         super().__init__(path.with_name(path.name + ".lines"))
         self.table = path
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *ended: Any) -> None:
+        super().__exit__(*ended)
         if self.path.exists():
-            with written_to(self.table):
-                write_table(self.table, _lines_of(self.path))
+            with written_to(self.table), self.path.open("rb") as lines:
+                write_table(self.table, lines)
             self.path.unlink()
-
-
-def _lines_of(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        yield from stream

@@ -4,7 +4,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from metajudge.providers.metering import Meter
@@ -56,9 +55,7 @@ class Progress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_ended: object) -> None:
         if self._live is not None:
             self._live.stop()
 

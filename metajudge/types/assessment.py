@@ -1,15 +1,13 @@
 """The result of vetting one judgment."""
 
 from enum import StrEnum
-from functools import partial
-from operator import is_, not_
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, computed_field
 
 from metajudge.errors import FailureKind
 from metajudge.types.decision import Action, Decision
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.spent import Spent, TimedSpent
 
 
@@ -31,10 +29,6 @@ class Failure(Frozen):
     message: str
 
 
-# Functions in C: they are called several times for each criterion that is written.
-_unset = partial(is_, None)
-_empty = not_
-
 _EXPECTED = "The expected score over the probabilities of the score's tokens (version 0.2)"
 
 NotApplicable: TypeAlias = Literal["no rationale"]
@@ -49,30 +43,16 @@ class CriterionScore(Frozen):
 
     score: float | None
     explanation: str = ""
-    not_applicable: NotApplicable | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Why it was left out by rule; absent where the agent itself marked it as not applicable.",
+    not_applicable: NotApplicable | None = left_out(
+        "Why it was left out by rule; absent where the agent itself marked it as not applicable."
     )
-    source: Literal["expected", "reported", "draws"] | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description=f"{_EXPECTED}, the one reported in its place (see fallback), or the mean of several draws.",
+    source: Literal["expected", "reported", "draws"] | None = left_out(
+        f"{_EXPECTED}, the one reported in its place (see fallback), or the mean of several draws."
     )
-    reported: float | None = Field(
-        default=None, exclude_if=_unset, description="What the agent wrote, where the score is another."
-    )
-    digit_mass: float | None = Field(
-        default=None, exclude_if=_unset, description="Probability on the scale's points before it was renormalised."
-    )
-    fallback: str | None = Field(
-        default=None, exclude_if=_unset, description="Why a reported score is used in place of an expected one."
-    )
-    spread: float | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Standard deviation (divisor n - 1) of the draws that scored the criterion.",
-    )
+    reported: float | None = left_out("What the agent wrote, where the score is another.")
+    digit_mass: float | None = left_out("Probability on the scale's points before it was renormalised.")
+    fallback: str | None = left_out("Why a reported score is used in place of an expected one.")
+    spread: float | None = left_out("Standard deviation (divisor n - 1) of the draws that scored the criterion.")
 
 
 class _Answered(Frozen):
@@ -81,14 +61,10 @@ class _Answered(Frozen):
     role: str | None = None
     weight: float
     score: float | None = None
-    analysis: str | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="What the agent wrote before it scored; not scored itself. Of several draws that of the nearest.",
+    analysis: str | None = left_out(
+        "What the agent wrote before it scored; not scored itself. Of several draws that of the nearest."
     )
-    analysis_missing: bool = Field(
-        default=False, exclude_if=_empty, description="An analysis was asked for, and a usable reply came without one."
-    )
+    analysis_missing: bool = left_out("An analysis was asked for, and a usable reply came without one.", False)
     criteria: dict[str, CriterionScore] | None = None
     failure: Failure | None = None
     skipped: Literal["early_exit", "cascade"] | None = None
@@ -106,22 +82,16 @@ class AgentResult(TimedSpent, _Answered):
     cost_usd: float | None = Field(default=0.0, description="None where a price or the usage is unknown.")
     prompt_digest: str | None = Field(default=None, description="Digest of the rendered request.")
     reported_model: str | None = Field(default=None, description="The model id the provider reported.")
-    scoring: Literal["expected"] | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Set in records of version 0.2 where expected scores were asked for.",
+    scoring: Literal["expected"] | None = left_out(
+        "Set in records of version 0.2 where expected scores were asked for."
     )
-    fine_score: float | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="On the scale: the mean of draws (in version 0.2 also the expected score) behind a vote.",
+    fine_score: float | None = left_out(
+        "On the scale: the mean of draws (in version 0.2 also the expected score) behind a vote."
     )
-    samples: int | None = Field(default=None, exclude_if=_unset, description="Draws asked for, where several were.")
-    valid_samples: int | None = Field(default=None, exclude_if=_unset, description="Draws that gave a score.")
-    spread: float | None = Field(
-        default=None, exclude_if=_unset, description="Standard deviation (divisor n - 1) of the draws' scores."
-    )
-    draws: tuple["AgentResult", ...] = Field(default=(), exclude_if=_empty)
+    samples: int | None = left_out("Draws asked for, where several were.")
+    valid_samples: int | None = left_out("Draws that gave a score.")
+    spread: float | None = left_out("Standard deviation (divisor n - 1) of the draws' scores.")
+    draws: tuple["AgentResult", ...] = left_out(default=())
 
     @property
     def replies(self) -> "tuple[AgentResult, ...]":
@@ -162,29 +132,17 @@ class GuaranteedThreshold(Frozen):
     target: float = Field(description="Precision guaranteed of what is kept.")
     delta: float = Field(description="Probability, over the draw of the labelled questions, that the guarantee fails.")
     approximate: bool = Field(default=False, description="Scores and threshold came from the same questions.")
-    judges: tuple[str, ...] = Field(
-        default=(), exclude_if=_empty, description="Whose judgments it speaks of, together and not each judge alone."
-    )
-    unit: GuaranteeUnit | None = Field(
-        default=None, exclude_if=_unset, description="What stood for a question when the threshold was tested."
-    )
-    questions: int | None = Field(
-        default=None, exclude_if=_unset, description="Labelled questions the threshold was set on."
-    )
-    most_per_question: int | None = Field(
-        default=None, exclude_if=_unset, description="Judgments of one question that it covers at most."
-    )
+    judges: tuple[str, ...] = left_out("Whose judgments it speaks of, together and not each judge alone.", ())
+    unit: GuaranteeUnit | None = left_out("What stood for a question when the threshold was tested.")
+    questions: int | None = left_out("Labelled questions the threshold was set on.")
+    most_per_question: int | None = left_out("Judgments of one question that it covers at most.")
     population: GuaranteePopulation = Field(
         default="new_questions",
         exclude_if=lambda given: given == "new_questions",
         description="New questions like the labelled ones, or this very file.",
     )
-    category: str | None = Field(
-        default=None, exclude_if=_unset, description="The category it speaks of; absent for all together."
-    )
-    counted_by: str | None = Field(
-        default=None, exclude_if=_unset, description="What a question is: `item`, or a field; absent for the question."
-    )
+    category: str | None = left_out("The category it speaks of; absent for all together.")
+    counted_by: str | None = left_out("What a question is: `item`, or a field; absent for the question.")
 
     def keeps(self, probability: float) -> bool:
         """Whether a probability reaches the threshold, compared after rounding to 1e-9."""
@@ -237,64 +195,49 @@ class _Vetted(Frozen):
     accepted: bool | None = Field(
         default=None, description="The former name of kept.", json_schema_extra={"deprecated": True}
     )
-    decided_by: DecidedBy | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="The rule that decided: a policy, the calibrated probability, the score, or the share of peers "
-        "that agree. Absent where none could, and in records of version 0.2.",
+    decided_by: DecidedBy | None = left_out(
+        "The rule that decided: a policy, the calibrated probability, the score, or the share of peers "
+        "that agree. Absent where none could, and in records of version 0.2."
     )
-    cut: float | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="From which number on the rule keeps: probabilities and shares from it on, scores above it.",
+    cut: float | None = left_out(
+        "From which number on the rule keeps: probabilities and shares from it on, scores above it."
     )
-    cut_from: CutFrom | None = Field(default=None, exclude_if=_unset, description="Who set the cut.")
+    cut_from: CutFrom | None = left_out("Who set the cut.")
     renormalised: bool = Field(
         default=False, description="The score is an average over the valid answers of an incomplete panel."
     )
     failure: Failure | None = Field(default=None, description="Why there is no decision.")
-    not_applicable: tuple[str, ...] = Field(
-        default=(),
-        exclude_if=_empty,
-        description="Criteria that were left out by rule, because they judge a rationale and the judge gave none.",
+    not_applicable: tuple[str, ...] = left_out(
+        "Criteria that were left out by rule, because they judge a rationale and the judge gave none.", ()
     )
     agents: tuple[AgentResult, ...] = ()
     summariser: AgentResult | None = None
     signals: dict[str, SignalValue] | None = None
-    cascade: CascadeTrace | None = Field(
-        default=None, exclude_if=_unset, description="Of version 0.2: the stages of a cascade, and which one decided."
-    )
+    cascade: CascadeTrace | None = left_out("Of version 0.2: the stages of a cascade, and which one decided.")
     probability: float | None = Field(
         default=None, description="Calibrated probability that the judgment is correct, in [0, 1]."
     )
     probability_marks: tuple[str, ...] = Field(
         default=(), description="Notes on the probability, or why it is missing."
     )
-    probability_source: Literal["transferred"] | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Where the probability is no calibrated one: `transferred` from labelled sets of others by the "
-        "shipped default. No guarantee is made from it.",
+    probability_source: Literal["transferred"] | None = left_out(
+        "Where the probability is no calibrated one: `transferred` from labelled sets of others by the "
+        "shipped default. No guarantee is made from it."
     )
-    probability_threshold: float | None = Field(
-        default=None,
-        exclude_if=_unset,
-        description="Of version 0.2: what a transferred probability that decided had to exceed.",
+    probability_threshold: float | None = left_out(
+        "Of version 0.2: what a transferred probability that decided had to exceed."
     )
     calibrated: bool = Field(default=False, description="Whether there is a calibrated probability.")
     calibration: str | None = Field(default=None, description="Digest of the calibration applied.")
     guarantee: GuaranteedThreshold | None = Field(
         default=None, description="The promise that covers the judgment: its probability reaches the threshold."
     )
-    outside_guarantee: tuple[str, ...] = Field(
-        default=(),
-        exclude_if=_empty,
-        description="Where the calibration has a guarantee that does not cover this judgment: the marks that put it "
+    outside_guarantee: tuple[str, ...] = left_out(
+        "Where the calibration has a guarantee that does not cover this judgment: the marks that put it "
         "outside, or `judge_not_covered`. Nothing is guaranteed of it.",
+        (),
     )
-    decision: Decision | None = Field(
-        default=None, exclude_if=_unset, description="What a policy decided; set where one was named."
-    )
+    decision: Decision | None = left_out("What a policy decided; set where one was named.")
     strategy: str
     threshold: float
     category: str | None = None
@@ -354,8 +297,10 @@ class Assessment(Spent, _Vetted):
     @property
     def do(self) -> ToDo:
         """What to do with the judgment."""
-        if self.decision is not None:
-            return ToDo(action=self._action, source="policy", reason=_by_policy(self.decision))
+        if (decision := self.decision) is not None:
+            missing = "".join(f" ({name} missing: {why})" for name, why in decision.inputs.absent.items())
+            said = f"policy {decision.policy}: {decision.action.value}: {decision.justification}{missing}"
+            return ToDo(action=self._action, source="policy", reason=said)
         if self.accepted is None:
             reason = (
                 f"no decision could be made: {self.failure.message}" if self.failure else "no decision could be made"
@@ -394,8 +339,3 @@ class Assessment(Spent, _Vetted):
     def members(self) -> tuple[AgentResult, ...]:
         """The agents' results, the summariser's included."""
         return self.agents if self.summariser is None else (*self.agents, self.summariser)
-
-
-def _by_policy(decision: Decision) -> str:
-    missing = "".join(f" ({name} missing: {why})" for name, why in decision.inputs.absent.items())
-    return f"policy {decision.policy}: {decision.action.value}: {decision.justification}{missing}"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Frozen, left_out
 
 Basis = Literal["score", "probability"]
 """What a policy decides on: a score on its scale, or a probability of being correct."""
@@ -57,12 +57,10 @@ class DecisionInputs(Frozen):
 
     basis: Basis
     value: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    unadjusted: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
-        default=None, exclude_if=lambda given: given is None
-    )
+    unadjusted: Annotated[float, Field(allow_inf_nan=False)] | None = left_out()
     confidence: Unit | None = None
-    stated_confidence: Unit | None = Field(default=None, exclude_if=lambda given: given is None)
-    quotes: Unit | None = Field(default=None, exclude_if=lambda given: given is None)
+    stated_confidence: Unit | None = left_out()
+    quotes: Unit | None = left_out()
     confidence_rule: str
     absent: dict[Literal["value", "confidence", "quotes"], str] = Field(default_factory=dict)
 

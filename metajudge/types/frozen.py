@@ -1,9 +1,11 @@
 """The bases of records that cross YAML, HTTP or the store: never changed once made, and no unknown fields."""
 
 from collections.abc import Mapping
+from functools import partial
+from operator import is_, not_
 from typing import Annotated, Any, Final, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 T = TypeVar("T")
 
@@ -30,6 +32,15 @@ def shallow(data: T) -> T:
 
 Data = Annotated[T, AfterValidator(shallow)]
 """Lists and objects of any content that can be written and read again."""
+
+
+def left_out(description: str | None = None, default: object = None) -> Any:
+    """A field that is left out of what is written where it has its default: None, an empty tuple or False.
+
+    Records from before the field existed stay as they are.
+    """
+    # Functions in C: they are called several times for each criterion that is written.
+    return Field(default=default, exclude_if=partial(is_, None) if default is None else not_, description=description)
 
 
 class Frozen(BaseModel):

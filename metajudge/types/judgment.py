@@ -3,13 +3,14 @@
 import contextlib
 import re
 from functools import cached_property, lru_cache
+from operator import not_
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from orjson import Fragment
 from pydantic import Field, StringConstraints, model_validator
 
 from metajudge.types.digests import json_bytes, raw_digest
-from metajudge.types.frozen import Data, Frozen
+from metajudge.types.frozen import Data, Frozen, left_out
 from metajudge.types.label import Label, settled
 from metajudge.types.no_answer import never_an_answer
 from metajudge.types.right import DEFAULTS, Right, is_right
@@ -25,11 +26,6 @@ _NEUTRAL_LABEL = re.compile(r"[A-Z]|[A-Za-z]?\d{1,3}|[a-z]")
 
 BESIDE = frozenset({"labels", "conversation", "metadata", "question_id"})
 """Fields of an item that are no part of what it is."""
-
-
-def _is_empty(value: object) -> bool:
-    """Whether an optional field is left out of records: those written before it existed stay as they are."""
-    return value is None or value == ()
 
 
 class Message(Frozen):
@@ -56,23 +52,17 @@ class Item(Frozen):
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
     reference: str | None = Field(default=None, description="A reference answer, where there is one.")
     models: dict[str, str] | None = Field(default=None, description="Response id -> the model that wrote it.")
-    labels: tuple[Label, ...] = Field(
-        default=(), description="What people say is right, one entry each.", exclude_if=_is_empty
-    )
+    labels: tuple[Label, ...] = left_out("What people say is right, one entry each.", ())
     scale: Scale | None = Field(
         default=None,
         description="For grades the lowest and the highest one, for ordered categories all of them, worst first.",
-        exclude_if=_is_empty,
+        exclude_if=not_,  # an empty one is none
     )
-    conversation: tuple[Message, ...] = Field(
-        default=(), description="The messages that `question` contains as text.", exclude_if=_is_empty
+    conversation: tuple[Message, ...] = left_out("The messages that `question` contains as text.", ())
+    metadata: Data[dict[str, dict[str, Any]]] | None = left_out(
+        "Response id -> what is known of it, such as tokens or latency."
     )
-    metadata: Data[dict[str, dict[str, Any]]] | None = Field(
-        default=None, description="Response id -> what is known of it, such as tokens or latency.", exclude_if=_is_empty
-    )
-    question_id: NonEmpty | None = Field(
-        default=None, description="Items with the same one are one unit of dependence.", exclude_if=_is_empty
-    )
+    question_id: NonEmpty | None = left_out("Items with the same one are one unit of dependence.")
 
     @model_validator(mode="before")
     @classmethod

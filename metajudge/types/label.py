@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from metajudge.types.frozen import Frozen
+from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.no_answer import passing as passing
 from metajudge.types.verdict import AnyVerdict, Grade, Pairwise, Verdict
 
@@ -24,7 +24,7 @@ class Label(Frozen):
 
     value: Verdict
     annotator: str | None = Field(default=None, min_length=1, exclude_if=lambda given: given is None)
-    time: datetime | None = Field(default=None, exclude_if=lambda given: given is None)
+    time: datetime | None = left_out()
 
 
 RULINGS: Final = frozenset(("adjudicated", "adjudication", "adjudicator", "adjudicated_label", "ruling"))

@@ -1,6 +1,7 @@
 """Tokens that calls to a model used."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,4 @@ class Usage:
     output_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.output_tokens + other.output_tokens,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))

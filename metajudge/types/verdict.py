@@ -258,9 +258,8 @@ _JSON_SCHEMA = core_schema.union_schema(
 Verdict = Annotated[
     AnyVerdict,
     GetPydanticSchema(
-        lambda _source, _handler: core_schema.json_or_python_schema(
-            core_schema.no_info_plain_validator_function(parse_verdict, json_schema_input_schema=_JSON_SCHEMA),
-            core_schema.no_info_plain_validator_function(parse_verdict, json_schema_input_schema=_JSON_SCHEMA),
+        lambda _source, _handler: core_schema.no_info_plain_validator_function(
+            parse_verdict, json_schema_input_schema=_JSON_SCHEMA
         )
     ),
     PlainSerializer(

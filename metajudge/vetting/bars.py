@@ -4,17 +4,15 @@ Both shares are of the current run, and compared as they are: the interval besid
 For a guarantee, set a guaranteed threshold (``metajudge calibrate threshold``).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from metajudge.errors import ConfigurationError
-from metajudge.readers.right_rules import right_of
 
 if TYPE_CHECKING:
     from metajudge.evidence.counting import Counts
     from metajudge.stats.interval_estimate import Estimate
-    from metajudge.types import Judgment, Right, VerdictKind
     from metajudge.vetting.summary import VetSummary
 
 Measure = Literal["precision", "kept"]
@@ -80,23 +78,6 @@ class Reached:
             "where": self.where or None,
             "passed": self.passed,
         }
-
-
-def check_labels(
-    bars: Iterable[Bar], judgments: "Iterable[Judgment]", rules: "Mapping[VerdictKind, Right] | None" = None
-) -> None:
-    """Refuses a precision bar on judgments without labels, before anything is asked.
-
-    Args:
-        rules: what counts as right, for each kind of verdict; None for the kinds' defaults.
-
-    Raises:
-        ConfigurationError: no judgment has a label to compare its verdict with.
-    """
-    bars = list(bars)
-    if not any(bar.measure == "precision" for bar in bars):
-        return
-    check_labelled(bars, any((one.correct if rules is None else right_of(one, rules)) is not None for one in judgments))
 
 
 def check_labelled(bars: Iterable[Bar], labelled: bool) -> None:

@@ -18,7 +18,7 @@ from metajudge.store.rows import assessment_write
 from metajudge.strategies import Panel, StrategyName, Vetter
 from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, Item, Judgment, Right, Status
-from metajudge.vetting.annotating import Block
+from metajudge.vetting.annotating import AnnotatedColumn, Block, annotated_column
 from metajudge.vetting.finishing import Completion, stored_key
 
 if TYPE_CHECKING:  # what is read where free evidence is weighed, or a calibration speaks
@@ -188,8 +188,7 @@ class Vetting:
         ]
         found = [kind for _, kind in self._found.values()]
         codes = np.array([code for code, _ in kinds], dtype=np.int64)
-        said = await self.completion.annotate(found, codes, rows, self.vetter, self.probabilities, self.policy)
-        finals = owns if said.plain else [said.at(at, own) for at, own in enumerate(owns)]
+        said, finals = await self._annotated(found, codes, rows, owns)
         known = 0
         if self.store is not None:
             keys = evidence.stored_keys(self._keys(rows), rows)
@@ -214,9 +213,7 @@ class Vetting:
             owns: [m] by the panels alone.
             reused: [m] whether an earlier run had asked.
         """
-        codes = np.arange(len(owns))
-        said = await self.completion.annotate(owns, codes, rows, self.vetter, self.probabilities, self.policy)
-        finals = owns if said.plain else [said.at(at, own) for at, own in enumerate(owns)]
+        said, finals = await self._annotated(owns, np.arange(len(owns)), rows, owns)
         if self.store is not None:
             new = [at for at, earlier in enumerate(reused) if not (earlier and said.plain)]
             known = [self._keys_of.pop(place) for place in places]
@@ -224,6 +221,23 @@ class Vetting:
             await self._save(keys, [judgments[at] for at in new], [owns[at] for at in new], [finals[at] for at in new])
         await self.completion.queue(finals, rows, judgments, self.vetter, self.policy, self.table)
         return Block(places, rows, finals, said, judgments, reused)
+
+    async def _annotated(
+        self, found: Sequence[Assessment], codes: Rows, rows: Rows, owns: Sequence[Assessment]
+    ) -> tuple[AnnotatedColumn, Sequence[Assessment]]:
+        """Adds what calibration and policy say to assessments by panels; ``codes`` are their places in ``found``."""
+        if self.probabilities is None and self.policy is None:
+            return AnnotatedColumn.without(found, codes), owns
+        said = annotated_column(
+            found,
+            codes,
+            self.vetter.panel_of,
+            probabilities=self.probabilities,
+            rows=rows,
+            policy=self.policy,
+            broken=await self.completion.broken_promises(),
+        )
+        return said, [said.at(at, own) for at, own in enumerate(owns)]
 
     def alike(self, block: Block) -> list[tuple[Assessment, int]]:
         """The best one of each class of a block by free evidence, and how many are like it, in input order.

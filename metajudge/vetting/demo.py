@@ -58,6 +58,11 @@ def sample_text() -> str:
     return files("metajudge.benchmarks.sample").joinpath("judgments.jsonl").read_text("utf-8")
 
 
+def sample_judgments() -> list[Judgment]:
+    """The judgments of the shipped sample."""
+    return [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
+
+
 def save_sample(path: str) -> None:
     """Writes the sample to a new file.
 
@@ -75,7 +80,7 @@ def save_sample(path: str) -> None:
 
 def demonstrate() -> Demonstration:
     """Vets the sample by free evidence, as ``metajudge vet`` does without agents; labels only count what was kept."""
-    judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
+    judgments = sample_judgments()
     builder = VerdictsBuilder()
     builder.add_all(judgments)
     facts = builder.facts()

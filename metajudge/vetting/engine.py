@@ -346,7 +346,7 @@ class Engine(Session):
         self._stored_panels = await stored_panels(self._store)
         panel = self.vetting_config = self._with_prompt_set(self.config)
         vetter = self._build(panel)
-        await self._finishing.start(self._store, self.run_id, vetter, self._notices.say)
+        await self._finishing.start(self._store, vetter, self._notices.say)
         self._vetter = vetter
         return {
             "panel": panel.model_dump(mode="json"),

@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from metajudge.reviews.opening import Reviewed
     from metajudge.reviews.review import ReviewRow
     from metajudge.stats.arrays import Bools, Indices
-    from metajudge.vetting.annotating import AnnotatedColumn
     from metajudge.vetting.intake import Intake
     from metajudge.vetting.probability import Probabilities
-
-CALIBRATION = "calibration"
-"""The kind of calibrations in the store's change log; their subject is the digest."""
 
 REVIEWS_AT_ONCE = 1_000
 """Reviews are queued in the store in groups of about this size, and at the end of a run."""
@@ -60,7 +56,11 @@ class Completion:
         reviewers: int = 1,
         policy_per_call: bool = False,
     ) -> None:
-        self.calibration = _loaded(calibration)
+        if isinstance(calibration, str | Path):
+            from metajudge.calibration.files import load_calibration
+
+            calibration = load_calibration(calibration)
+        self.calibration = calibration
         self.policy: Policy | None = None
         self.opened = 0
         self._allow_other = allow_other
@@ -70,7 +70,6 @@ class Completion:
         self._waiting: list[ReviewRow] = []
         self._store: Store | None = None
         self._broken: BrokenPromises | None = None
-        self._run_id = ""
         self._seed = 0
         if not 0 <= audit_share <= 1:
             raise ConfigurationError(
@@ -82,29 +81,29 @@ class Completion:
             raise ConfigurationError("reviews are opened by a policy: give one (--policy NAME)")
 
     @property
-    def active(self) -> bool:
-        """Whether there is any post-processing."""
-        return self.calibration is not None or self.policy is not None
-
-    @property
     def needs_every_score(self) -> bool:
         """Whether every agent must be asked: an agent not asked has no score to decide on."""
         reads_agents = self.calibration is not None and "agents" in self.calibration.identity.signals
         return reads_agents or self._given is not None
 
-    async def start(self, store: Store | None, run_id: str, vetter: Vetter, say: Callable[[str], None]) -> None:
+    async def start(self, store: Store | None, vetter: Vetter, say: Callable[[str], None]) -> None:
         """Finds the version of the policy in force and checks that it fits the panels.
+
+        The calibration's content is kept, once per digest, so that probabilities can be explained without its file.
 
         Raises:
             PolicyError: no such policy.
             ConfigurationError: one for other panels, or for cases.
         """
-        self._store, self._run_id, self._seed = store, run_id, vetter.seed or 0
-        await self._keep_calibration()
+        self._store, self._seed = store, vetter.seed or 0
         if store is not None and self.calibration is not None:
             from metajudge.monitor.records import BrokenPromises
+            from metajudge.monitor.stored import CALIBRATION
 
-            self._broken = BrokenPromises(store)
+            self._broken, name = BrokenPromises(store), self.calibration.digest
+            if not await store.audit_log.entries(CALIBRATION, name, limit=1):
+                content = json.loads(self.calibration.to_json())
+                await store.audit_log.append(CALIBRATION, name, content, now=time.time())
         if self._given is None:
             return
         from metajudge.feedback.loop import policy_in_force
@@ -112,24 +111,12 @@ class Completion:
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
 
-    async def _keep_calibration(self) -> None:
-        """Keeps the calibration's content, once per digest, so that probabilities can be explained without its file."""
-        if self._store is None or self.calibration is None:
-            return
-        name = self.calibration.digest
-        if not await self._store.audit_log.entries(CALIBRATION, name, limit=1):
-            await self._store.audit_log.append(
-                CALIBRATION, name, json.loads(self.calibration.to_json()), now=time.time()
-            )
-
     def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
         """Checks that a policy can decide on the panels' results; reports where its input is missing."""
         from metajudge.vetting.policies import check_panels, mismatch
 
-        panels = vetter.panels
-        check_panels(policy, panels)
-        remark = mismatch(policy, panels, calibrated=self.calibration is not None)
-        if remark is not None:
+        check_panels(policy, vetter.panels)
+        if (remark := mismatch(policy, vetter.panels, calibrated=self.calibration is not None)) is not None:
             say(remark)
 
     def check_cuts(self, panel: "PanelConfig") -> None:
@@ -204,30 +191,6 @@ class Completion:
             judges_must_be_known=strict,
         )
 
-    async def annotate(
-        self,
-        found: Sequence[Assessment],
-        codes: "Indices",
-        rows: "Indices",
-        vetter: Vetter,
-        probabilities: "Probabilities | None",
-        policy: "Policy | None",
-    ) -> "AnnotatedColumn":
-        """Adds what calibration and policy say to assessments by panels.
-
-        Args:
-            found: different assessments.
-            codes, rows: [n] each judgment's place in ``found``, and its row in the facts of ``probabilities``.
-        """
-        from metajudge.vetting.annotating import AnnotatedColumn, annotated_column
-
-        if probabilities is None and policy is None:
-            return AnnotatedColumn.without(found, codes)
-        broken = await self.broken_promises()
-        return annotated_column(
-            found, codes, vetter.panel_of, probabilities=probabilities, rows=rows, policy=policy, broken=broken
-        )
-
     async def broken_promises(self) -> frozenset[str]:
         """Promises that audits have broken: they are stamped on nothing."""
         return frozenset() if self._broken is None else await self._broken.now()
@@ -248,18 +211,21 @@ class Completion:
         """
         if policy is None or self._store is None:
             return
-        from metajudge.vetting.queueing import Asking, reviewed
+        from metajudge.reviews.opening import place_of, review_of
+        from metajudge.vetting.policies import weights_of
 
-        asking = Asking(policy, self._audit_share, self._seed, self._reviewers)
+        drawn: dict[str, Any] = {"audit_share": self._audit_share, "seed": self._seed}
         for at, (final, row) in enumerate(zip(finals, rows.tolist(), strict=True)):
-            if final.decision is None or asking.place(final.decision, final.judgment_digest) is None:
+            if final.decision is None or place_of(final.decision, final.judgment_digest, **drawn) is None:
                 continue
             if judgments is not None:
                 of: Judgment | Reviewed = judgments[at]
             else:
                 assert table is not None
-                of = reviewed(table.facts, row, final.judgment_digest)
-            review = asking.review(of, final, vetter.panel_of(final.category))
+                of = table.reviewed(row, final.judgment_digest)
+            panel = vetter.panel_of(final.category)
+            own: dict[str, Any] = {"criterion_weights": weights_of(panel), "scale": panel.scale, "rule": policy.review}
+            review = review_of(of, final, now=time.time(), reviewers=self._reviewers, **drawn, **own)
             if review is not None:
                 self._waiting.append(review.row)
         if len(self._waiting) >= REVIEWS_AT_ONCE:
@@ -278,11 +244,3 @@ def stored_key(key: str, assessment: Assessment) -> str:
     if assessment.signals is None:
         return key
     return digest([key, {name: signal.model_dump() for name, signal in assessment.signals.items()}])
-
-
-def _loaded(given: "str | Path | Calibration | None") -> "Calibration | None":
-    if not isinstance(given, str | Path):
-        return given
-    from metajudge.calibration.files import load_calibration
-
-    return load_calibration(given)

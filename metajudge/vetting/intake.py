@@ -6,7 +6,7 @@ labels, people's scores, ids with a prefix, ``strict``, records that contradict 
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from metajudge.concurrency import off_the_loop
 from metajudge.evidence.grouping import Key
-from metajudge.evidence.units import note_of
 from metajudge.evidence.verdicts import NO_VERDICT, Verdicts, VerdictsBuilder, several_contents
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import RawLine, Reject
 from metajudge.readers.right_rules import RightRules
+from metajudge.reviews.opening import Reviewed
 from metajudge.store.rows import item_row
 from metajudge.store.sql import Row
-from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind
+from metajudge.types import VERDICT_KINDS, Judgment, Right, VerdictKind, is_right, kind_of
 from metajudge.types.digests import raw_digest
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.texts import DIGEST, GivenTexts, LineTexts, Parser, SourceTexts, Texts, judgment_payload
@@ -75,27 +75,17 @@ class Intake:
 
         return await off_the_loop(taken, characters)
 
-    @property
-    def unit_note(self) -> str | None:
-        """What to know of the unit of dependence; see :func:`~metajudge.evidence.units.note_of`."""
-        return note_of(self.facts.asked, self.unit)
-
     def rules(self) -> Mapping[VerdictKind, Right]:
         """What counts as right, for each kind of verdict.
 
         Raises:
             InputError: the rule given applies to none of the kinds.
         """
-        labels = self.labels
-        needed = labels.given is not None or self._graded or labels.scales.unlike_people()
+        labels, kinds = self.labels, self.facts.kind
+        # The rule of verdicts on a single response depends on all of them.
+        graded = any(VERDICT_KINDS[first] in ("grade", "category") for first in kinds[kinds >= 0][:1].tolist())
+        needed = labels.given is not None or graded or labels.scales.unlike_people()
         return labels.rules() if needed else DEFAULTS
-
-    @property
-    def _graded(self) -> bool:
-        """Whether the first verdict is one on a single response, whose rule depends on all of them."""
-        kinds = self.facts.kind
-        first = kinds[kinds >= 0][:1].tolist()
-        return bool(first) and VERDICT_KINDS[first[0]] in ("grade", "category")
 
     def digest_column(self, rows: NDArray[np.int64]) -> list[str]:
         """[m] digests of the judgments' records."""
@@ -123,6 +113,24 @@ class Intake:
                 names = (digest, facts.judgment_ids[row], item.digest, item.id, facts.judges[judge])
                 judgments.append((*names, judgment_payload(self.texts.judgment(row)), False))
         return list(items.values()), judgments
+
+    def reviewed(self, row: int, digest: str) -> Reviewed:
+        """What a review says of a judgment whose record has this digest."""
+        facts = self.facts
+        item, category = facts.items[facts.item[row]], int(facts.category[row])
+        verdict, truth = facts.verdict_of(int(facts.verdict[row])), int(facts.truth[row])
+        label = None if truth < 0 else facts.truths[truth]
+        return Reviewed(
+            subject_id=facts.judgment_ids[row],
+            subject_digest=digest,
+            item_id=item.id,
+            judge=facts.judges[facts.judge[row]],
+            category=None if category < 0 else facts.categories[category],
+            verdict=verdict,
+            answer_scale=item.scale,
+            truth=None if verdict is None or label is None else is_right(verdict, label, DEFAULTS[kind_of(verdict)]),
+            question=item.digest,
+        )
 
 
 class Reading:
@@ -162,22 +170,25 @@ class Reading:
             self._kept = self._new()
         if isinstance(source, JudgmentSource):
             for taken in source.collecting(self._started, READ_AT_ONCE, contradicting=readers is not None):
-                yield len(taken.kept.builder), None
+                yield len(taken.builder), None
         else:
-            self._texts = GivenTexts(source)
-            for done in self._read_all(source):
-                yield done
+            self._texts, rest, count = GivenTexts(source), iter(source), 0
+            while some := list(islice(rest, STEP)):
+                self._kept.add_all(some)
+                count += len(some)
+                if not count % READ_AT_ONCE:
+                    yield count, None
             if self._compared:
                 _check_contents(self._kept.builder.facts())
 
     def _new(self) -> "_Kept":
         return _Kept(RightRules(self._right), VerdictsBuilder(texts=self._compared))
 
-    def _started(self) -> "_Records":
+    def _started(self) -> "_Kept":
         """Begins anew with the records of a source; what was read of it before is dropped."""
         assert isinstance(self._source, JudgmentSource)
         self._kept, self._texts = self._new(), SourceTexts(self._source)
-        return _Records(self._kept)
+        return self._kept
 
     def intake(self) -> Intake:
         """What was read.
@@ -241,14 +252,6 @@ class Reading:
         kept.rejects += sorted(rejects, key=lambda reject: reject.line)
         return lines[-1].offset if lines else 0
 
-    def _read_all(self, judgments: Iterable[Judgment]) -> Iterator[tuple[int, int | None]]:
-        rest, count = iter(judgments), 0
-        while some := list(islice(rest, STEP)):
-            self._kept.add_all(some)
-            count += len(some)
-            if not count % READ_AT_ONCE:
-                yield count, None
-
     def _settled(self, source: JudgmentSource, texts: LineTexts) -> bool:
         """Leaves repeated judgments out; False where records contradict each other, which takes another way."""
         kept = self._kept
@@ -261,21 +264,6 @@ class Reading:
         judges = dict(zip(facts.judges, counts.tolist(), strict=True))
         source.was_read(judges, kept.rejects, len(kept.repeated))
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """Takes the records of a source."""
-
-    kept: "_Kept"
-
-    def add(self, record: Judgment | Reject) -> None:
-        """Takes one record; the source counts those that cannot be read."""
-        self.add_block((record,))
-
-    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
-        """Takes some records."""
-        self.kept.add_all([record for record in block if isinstance(record, Judgment)])
 
 
 @dataclass(slots=True)
@@ -294,6 +282,10 @@ class _Kept:
     rejects: list[Reject] = field(default_factory=list)
     repeated: list[int] = field(default_factory=list)
     several_labels: set[int] = field(default_factory=set)
+
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records of a source, which counts those that cannot be read."""
+        self.add_all([record for record in block if isinstance(record, Judgment)])
 
     def add_all(self, judgments: Sequence[Judgment]) -> None:
         """Takes some judgments: one step for all of them after the other, which costs less."""

@@ -102,8 +102,7 @@ class LabelledRecords:
 
         if not isinstance(source, JudgmentSource):
             found = start()
-            for record in source:
-                found.add(record)
+            found.add_block(source)
             return found
         found = source.collect(start)
         if found.first is not None:
@@ -135,10 +134,6 @@ class _Read:
         self._builder = VerdictsBuilder(texts=signals is None or not TEXT_SIGNALS.isdisjoint(signals))
         self._judges, self._by_content = wanted, by_content
         self._reported = list[bool]()
-
-    def add(self, record: Judgment | Reject) -> None:
-        """Takes one record."""
-        self.add_block([record])
 
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
         """Takes some records."""

@@ -16,7 +16,7 @@ from metajudge.decision import Policy
 from metajudge.errors import FailureKind
 from metajudge.evidence.units import Asked
 from metajudge.strategies.rule import rule_of
-from metajudge.types import Assessment, DecidedBy, Judgment, SignalValue
+from metajudge.types import Assessment, DecidedBy, Judgment
 from metajudge.vetting.annotating import Block
 from metajudge.vetting.intake import Intake
 
@@ -81,27 +81,24 @@ class Doubtful:
 
     def offer(
         self,
-        judgment: Judgment,
+        given: Judgment | int,
+        item: str,
         assessment: Assessment,
         distance: float | None,
         right: bool | None,
         *,
         blind: bool,
-        place: int | None = None,
     ) -> None:
-        """Takes a judgment at hand if it belongs to those shown.
+        """Takes a judgment if it belongs to those shown.
 
         Args:
-            place: in the input, where judgments do not come in its order.
+            given: at hand, in the order of the input; or its row there, whose texts are read later, by :meth:`read`.
         """
-        rank = self._rank(assessment, distance, place)
-        self._take(Shown(rank, judgment.item.id, assessment, right, blind, judgment=judgment))
-
-    def note(
-        self, row: int, item: str, assessment: Assessment, distance: float | None, right: bool | None, *, blind: bool
-    ) -> None:
-        """Takes a judgment whose texts are read later, by :meth:`read`."""
-        self._take(Shown(self._rank(assessment, distance, row), item, assessment, right, blind, row=row))
+        self._seen += 1
+        row, judgment = (given, None) if isinstance(given, int) else (None, given)
+        place = self._seen if row is None else row
+        rank = (group_of(assessment), FAR if distance is None else distance, place)
+        self._take(Shown(rank, item, assessment, right, blind, row, judgment))
 
     def nearest(
         self, distances: NDArray[np.float64], groups: NDArray[np.int64], wrong: NDArray[np.bool_]
@@ -135,10 +132,6 @@ class Doubtful:
         there = {one.assessment.judgment_id for one in self.wrong.values()}
         near = (one for one in self.near.values() if one.assessment.judgment_id not in there)
         return sorted(near, key=lambda one: one.rank)
-
-    def _rank(self, assessment: Assessment, distance: float | None, place: int | None = None) -> tuple[int, float, int]:
-        self._seen += 1
-        return (group_of(assessment), FAR if distance is None else distance, self._seen if place is None else place)
 
     def _take(self, one: Shown) -> None:
         wrong = one.right is False and one.assessment.do.action == "keep"
@@ -216,22 +209,14 @@ class Picture:
     _correct: NDArray[np.int8] | None = None
     _questions: Sequence[int] = ()
 
-    def add(
-        self,
-        judgment: Judgment,
-        assessment: Assessment,
-        right: bool | None,
-        place: int | None = None,
-        question: str | None = None,
-    ) -> None:
+    def add(self, judgment: Judgment, assessment: Assessment, right: bool | None, question: str | None = None) -> None:
         """Takes the result of one judgment."""
-        fate = assessment.do.action
         self.count(assessment)
         value = self.value(assessment)
         if value is not None and right is not None:
             self.labelled.add(value, right, int((question or Asked.of(judgment.item).unit)[:16], 16))
-        distance = self.distance(assessment, value)
-        self.doubtful.offer(judgment, assessment, distance, right, blind=self.blind(fate), place=place)
+        blind, distance = self.blind(assessment.do.action), self.distance(assessment, value)
+        self.doubtful.offer(judgment, judgment.item.id, assessment, distance, right, blind=blind)
 
     def count(self, assessment: Assessment) -> None:
         """Takes the result of a judgment that is not at hand: it is counted, and neither labelled nor shown."""
@@ -255,8 +240,13 @@ class Picture:
         for assessment, times in alike:
             self._count(assessment, assessment.do.action, times)
         facts = self._intake.facts
-        self._judges_of(block, fates)
-        values = self._values_of(block)
+        order = np.array([FATES.index(one) for one in fates], dtype=np.int64)[block.said.codes]
+        pairs, counts = np.unique(np.stack([facts.judge[block.rows], order], axis=1), axis=0, return_counts=True)
+        for (judge, fate), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            self._judge(facts.judges[judge], FATES[fate], count)
+        values = block.said.probabilities  # what each is kept by; NaN where there is nothing
+        if self.by != "probability":
+            values = np.array([self.value(one) for one in finals], dtype=np.float64)[block.said.codes]
         for at in np.flatnonzero(~np.isnan(values)).tolist():
             code, row, value = int(block.said.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
@@ -318,27 +308,12 @@ class Picture:
         if threshold is not None and len(self.thresholds) < 2:
             self.thresholds.add(threshold)
         for name, signal in (assessment.signals or {}).items():
-            if _is_evidence(signal):
+            if signal.value is not None:
                 self.evidence.setdefault((name, signal.state), Counter())[fate] += times
 
     def _judge(self, judge: str, fate: Fate, times: int) -> None:
         name = judge if judge in self.judges or len(self.judges) < MOST_JUDGES else OTHERS
         self.judges.setdefault(name, Counter())[fate] += times
-
-    def _judges_of(self, block: Block, fates: Sequence[Fate]) -> None:
-        assert self._intake is not None
-        facts = self._intake.facts
-        order = np.array([FATES.index(one) for one in fates], dtype=np.int64)[block.said.codes]
-        pairs, counts = np.unique(np.stack([facts.judge[block.rows], order], axis=1), axis=0, return_counts=True)
-        for (judge, fate), count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            self._judge(facts.judges[judge], FATES[fate], count)
-
-    def _values_of(self, block: Block) -> NDArray[np.float64]:
-        """What each judgment of a block is kept by; NaN where there is nothing."""
-        if self.by == "probability":
-            return block.said.probabilities
-        values = [self.value(one) for one in block.said.kinds]
-        return np.array(values, dtype=np.float64)[block.said.codes]
 
     def _doubtful_of(self, block: Block, values: NDArray[np.float64], fates: Sequence[Fate]) -> None:
         """Offers what may be shown; only what could be among the nearest becomes an object."""
@@ -348,7 +323,8 @@ class Picture:
         limits = np.array([self._threshold(one) for one in finals], dtype=np.float64)[codes]
         distances = np.abs(values - limits)
         if self.policy is not None:
-            own = np.array([_margin(one) for one in finals], dtype=np.float64)[codes]
+            decisions = [one.decision for one in finals]
+            own = np.array([None if one is None else one.margin for one in decisions], dtype=np.float64)[codes]
             margins = np.where(np.isnan(block.said.margins), own, block.said.margins)
             distances = np.where(np.isnan(margins), distances, margins)
         groups = np.array([group_of(one) for one in finals], dtype=np.int64)[codes]
@@ -357,7 +333,7 @@ class Picture:
         for at in self.doubtful.nearest(distances, groups, wrong).tolist():
             row, distance = int(block.rows[at]), float(distances[at])
             right = None if self._correct[row] < 0 else bool(self._correct[row])
-            self.doubtful.note(
+            self.doubtful.offer(
                 row,
                 self._intake.facts.items[int(self._intake.facts.item[row])].id,
                 block.assessments[at],
@@ -365,11 +341,3 @@ class Picture:
                 right,
                 blind=self.blind(fates[int(codes[at])]),
             )
-
-
-def _is_evidence(signal: SignalValue) -> bool:
-    return signal.value is not None
-
-
-def _margin(assessment: Assessment) -> float | None:
-    return None if assessment.decision is None else assessment.decision.margin

@@ -15,14 +15,13 @@ from metajudge.calibration.predictions import MARK_SETS, Named, Predictions, joi
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.decision.bands import all_exact
 from metajudge.errors import FailureKind, InputError
-from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.verdicts import Verdicts
 from metajudge.monitor.report import promise_id
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.strategies.panel import Panel
 from metajudge.strategies.rule import Rule, calibrated_rule, decided, own_rule, undecided
-from metajudge.types import VERDICT_KINDS, Assessment, Failure, GuaranteedThreshold, Status, VerdictKind
+from metajudge.types import VERDICT_KINDS, Assessment, Failure, GuaranteedThreshold, Status
 
 
 class NoProbability(StrEnum):
@@ -159,7 +158,6 @@ class Probabilities:
         rewards: Iterable[RewardScore] | None = None,
         allow_other_identity: bool = False,
         judges_must_be_known: bool = True,
-        dependence: Dependence | None = None,
     ) -> "Probabilities":
         """Of the records of an input; without agents' scores among the signals, all is known then.
 
@@ -169,7 +167,6 @@ class Probabilities:
             allow_other_identity: whether judges, agents, rubrics or prompts may differ from the fit's.
             judges_must_be_known: whether an input by unknown judges alone is an error; if not, its judgments have no
                 probability, as those of an unknown judge among others never have one.
-            dependence: of the judges of a larger input; None for that of these records.
 
         Raises:
             InputError: the calibration is for other judges, agents, rubrics or prompts, or lacks its signals.
@@ -191,11 +188,13 @@ class Probabilities:
             report=vetted & by_known,
             rewards=rewards,
             scales=calibration.scales,
-            dependence=dependence,
         )
         others = sorted({facts.judges[code] for code in np.unique(facts.judge[vetted & ~by_known]).tolist()})
         if judges_must_be_known and not len(table) and others:
-            raise InputError(not_its_judges(calibration, others))
+            raise InputError(
+                f"this calibration was fitted on judgments by {', '.join(identity.judges)}, and the input's are by "
+                f"{', '.join(others)}: fit one for them with `metajudge calibrate fit`"
+            )
         return cls(calibration, facts, table, allow_other=allow_other_identity)
 
     def of_rows(self, rows: Indices) -> "Probabilities":
@@ -240,17 +239,17 @@ class Probabilities:
         _, first, codes = np.unique(whole, return_index=True, return_inverse=True)
         kinds = []
         for at, row in zip(first.tolist(), rows[first].tolist(), strict=True):
-            judge, code, calibrated = facts.judges[facts.judge[row]], int(facts.category[row]), bool(given[at])
-            marks = self._marks_of(judge, int(facts.kind[row]), bool(known[at]), int(bits[at]), calibrated=calibrated)
-            category = None if code < 0 else facts.categories[code]
-            kinds.append(self._said_of(judge, category, marks, calibrated, gone))
+            marks = tuple(mark.value for mark in MARK_SETS[int(bits[at])]) if known[at] else self._why_none(row)
+            if not given[at]:
+                marks = marks or (Mark.OTHER_JUDGE.value,)
+            kinds.append(self._said_of(row, marks, bool(given[at]), gone))
         different = Named.of(kinds)
         return SaidColumn(found, different.codes[codes.ravel()], different.names)
 
-    def _said_of(
-        self, judge: str, category: str | None, marks: tuple[str, ...], calibrated: bool, broken: frozenset[str]
-    ) -> Said:
+    def _said_of(self, row: int, marks: tuple[str, ...], calibrated: bool, broken: frozenset[str]) -> Said:
         """What is said beside the number; the only place that lays a promise on a judgment."""
+        facts, code = self._facts, int(self._facts.category[row])
+        judge, category = facts.judges[facts.judge[row]], None if code < 0 else facts.categories[code]
         key = (judge, category, marks, calibrated, broken)
         found = self._said.get(key)
         if found is not None:
@@ -267,12 +266,10 @@ class Probabilities:
         self, table: SignalTable, rows: Indices, broken: frozenset[str], found: Sequence[Assessment]
     ) -> SaidColumn:
         """The same where the calibration reads agents' scores."""
-        facts, numbers, kinds = self._facts, list[float](), list[Said]()
+        numbers, kinds = list[float](), list[Said]()
         for row, assessment in zip(rows.tolist(), found, strict=True):
             probability, marks = self._probability(table, row, assessment)
-            code, known = int(facts.category[row]), probability is not None
-            category = None if code < 0 else facts.categories[code]
-            kinds.append(self._said_of(facts.judges[facts.judge[row]], category, marks, known, broken))
+            kinds.append(self._said_of(row, marks, probability is not None, broken))
             numbers.append(math.nan if probability is None else probability)
         different = Named.of(kinds)
         return SaidColumn(np.array(numbers), different.codes, different.names)
@@ -282,9 +279,7 @@ class Probabilities:
     ) -> tuple[float | None, tuple[str, ...]]:
         place = self._row.get(self._facts.judgment_ids[row])
         if place is None:
-            kind = int(self._facts.kind[row])
-            judge = self._facts.judges[self._facts.judge[row]]
-            return None, (self._why_none(judge, None if kind < 0 else VERDICT_KINDS[kind]).value,)
+            return None, self._why_none(row)
         scores = self._agent_scores(assessment, self._facts.judgment_ids[row])
         if scores is None:
             return None, (NoProbability.NO_AGENT_SCORES.value,)
@@ -295,22 +290,16 @@ class Probabilities:
             return None, marks or (Mark.OTHER_JUDGE.value,)
         return round(float(found.probabilities[0]), 9), marks
 
-    def _marks_of(self, judge: str, kind: int, known: bool, bits: int, *, calibrated: bool) -> tuple[str, ...]:
-        """Marks of a judgment without agents' scores, by its codes."""
-        if not known:
-            return (self._why_none(judge, None if kind < 0 else VERDICT_KINDS[kind]).value,)
-        marks = tuple(mark.value for mark in MARK_SETS[bits])
-        return marks if calibrated else marks or (Mark.OTHER_JUDGE.value,)
-
-    def _why_none(self, judge: str, kind: VerdictKind | None) -> NoProbability:
-        identity = self.calibration.identity
-        if self.calibration.is_shipped:
-            return NoProbability.UNDECIDED
-        if not self._allow_other and judge not in identity.judges:
-            return NoProbability.OTHER_JUDGE
-        if kind is not None and kind != identity.kind:
-            return NoProbability.OTHER_KIND
-        return NoProbability.UNDECIDED
+    def _why_none(self, row: int) -> tuple[str, ...]:
+        """The mark of a judgment that is in no table."""
+        facts, identity, why = self._facts, self.calibration.identity, NoProbability.UNDECIDED
+        kind = int(facts.kind[row])
+        if not self.calibration.is_shipped:
+            if not self._allow_other and facts.judges[facts.judge[row]] not in identity.judges:
+                why = NoProbability.OTHER_JUDGE
+            elif kind >= 0 and VERDICT_KINDS[kind] != identity.kind:
+                why = NoProbability.OTHER_KIND
+        return (why.value,)
 
     def _agent_scores(self, assessment: Assessment, name: str) -> AgentScores | None:
         """This assessment's scores under the calibration's identity, which was compared with the panel before."""
@@ -328,14 +317,6 @@ def _shipped(calibration: Calibration, facts: Verdicts, vetted: Bools) -> list[S
     codes = np.unique(facts.kind[vetted & (facts.kind >= 0)]).tolist() or [0]
     signals = calibration.identity.signals
     return [table_of(facts, signals, kind=VERDICT_KINDS[code], report=vetted) for code in codes]
-
-
-def not_its_judges(calibration: Calibration, judges: Iterable[str]) -> str:
-    """What is said of an input of which no judge is one of a calibration's."""
-    return (
-        f"this calibration was fitted on judgments by {', '.join(calibration.identity.judges)}, and the input's are by "
-        f"{', '.join(sorted(judges))}: fit one for them with `metajudge calibrate fit`"
-    )
 
 
 def may_decide(assessment: Assessment) -> bool:

@@ -14,14 +14,15 @@ from metajudge.prompts.versions import NEWEST, continues, prompt_sets
 from metajudge.providers.model import Model
 from metajudge.providers.stack import Resources
 from metajudge.store import Store
-from metajudge.store.sql import Connection
 from metajudge.strategies import Vetter
 from metajudge.strategies.panel import THRESHOLD
 
 
 async def stored_panels(store: Store | None) -> frozenset[str]:
     """Digests of the panels that a store has assessments by."""
-    return frozenset() if store is None else await store.ask(_digests)
+    query = "SELECT DISTINCT panel_digest FROM assessments"
+    rows = () if store is None else await store.ask(lambda connection: connection.execute(query).fetchall())
+    return frozenset(row[0] for row in rows)
 
 
 def with_prompt_set(
@@ -79,7 +80,3 @@ def _panels_under(version: int, config: PanelConfig, models: Mapping[str, Model]
             continue
         found |= {panel.digest for panel in (vetter.default, *vetter.routes.values()) if panel.agents}
     return found
-
-
-def _digests(connection: Connection) -> frozenset[str]:
-    return frozenset(row[0] for row in connection.execute("SELECT DISTINCT panel_digest FROM assessments").fetchall())

@@ -14,7 +14,6 @@ from metajudge.exports.assessment_lines import read_lines
 from metajudge.store import RunRecord, Store, open_store
 from metajudge.store.queries import judgments_of
 from metajudge.store.run_results import RunResult, current_results, run_results
-from metajudge.store.sql import Connection
 from metajudge.store.versions import CURRENT
 from metajudge.types import Judgment, Status
 from metajudge.types.location import StoreLocation, is_old_store
@@ -183,14 +182,11 @@ async def _of_run(store: Store, run: RunRecord) -> tuple[dict[str, RunResult], t
 
 
 async def _only_panel(store: Store, name: str) -> dict[str, RunResult]:
-    panels = await store.ask(_panels)
-    if len(panels) > 1:
-        raise InputError(f"{name} has assessments by {len(panels)} panels: name a run (--store {name} RUN)")
+    query = f"SELECT COUNT(DISTINCT panel_digest) FROM {CURRENT}"  # noqa: S608
+    ((panels,),) = await store.ask(lambda connection: connection.execute(query).fetchall())
+    if panels > 1:
+        raise InputError(f"{name} has assessments by {panels} panels: name a run (--store {name} RUN)")
     return await _current(store, None)
-
-
-def _panels(cursor: Connection) -> list[str]:
-    return [panel for (panel,) in cursor.execute(f"SELECT DISTINCT panel_digest FROM {CURRENT}").fetchall()]  # noqa: S608
 
 
 async def _current(store: Store, panel: str | None) -> dict[str, RunResult]:

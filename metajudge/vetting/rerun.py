@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import TypeAdapter
 
 from metajudge.evidence.counting import Counted, Counts
+from metajudge.evidence.dependence import JudgesTogether
 from metajudge.installation import __version__
 from metajudge.readers.saved_maps import FILE_NAME
 from metajudge.runs.loop import RunEnd
@@ -111,7 +112,7 @@ class Rerun:
                 counted = isinstance(getattr(summary, one.name), Counter)
                 setattr(summary, one.name, Counter(value) if counted else value)
         summary.gathered = TypeAdapter(Gathered).validate_python(data["gathered"])
-        summary.judges_together = _together().validate_python(data["together"])
+        summary.judges_together = TypeAdapter(list[JudgesTogether]).validate_python(data["together"])
         asks = self.engine.vetter.default.strategy is not StrategyName.SIGNALS
         summary.reused, summary.results_known = (summary.judgments, 0) if asks else (0, summary.judgments)
         counts = Counts(
@@ -139,7 +140,7 @@ class Rerun:
             "version": [__version__, COUNTING],
             "summary": {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in taken},
             "gathered": TypeAdapter(Gathered).dump_python(summary.gathered, mode="json"),
-            "together": _together().dump_python(summary.judges_together, mode="json"),
+            "together": TypeAdapter(list[JudgesTogether]).dump_python(summary.judges_together, mode="json"),
             "notices": list(notices),
             "rules": TypeAdapter(dict[VerdictKind, Right]).dump_python(dict(counts.rules), mode="json"),
             "why": counts.why,
@@ -155,9 +156,3 @@ class Rerun:
         broken: Iterable[str] = await engine.finishing.broken_promises()
         panels = sorted(one.digest for one in engine.vetter.panels)
         return digest([self.settings, panels, engine.finishing.config(), sorted(broken)])
-
-
-def _together() -> TypeAdapter[Any]:
-    from metajudge.evidence.dependence import JudgesTogether  # needed where free evidence is weighed
-
-    return TypeAdapter(list[JudgesTogether])

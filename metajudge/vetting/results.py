@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from metajudge.evidence.counting import Counts, ending_of
+from metajudge.evidence.units import note_of
 from metajudge.runs.outputs import OrderedFile
 from metajudge.types import Assessment, Right
 from metajudge.vetting.bars import Bar, check_labelled
@@ -55,7 +56,7 @@ class Results:
 
         facts, wanted = intake.facts, intake.wanted
         self.labels.rules, self.told = intake.rules(), intake.labels.scales.sentences()
-        self.labels.note = intake.unit_note
+        self.labels.note = note_of(facts.asked, intake.unit)
         correct = correctness(facts, self.labels.rules)
         check_labelled(self.bars, bool((correct[wanted] >= 0).any()))
         counting = RowCounting(facts, correct, self.labels)

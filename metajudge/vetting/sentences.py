@@ -118,24 +118,16 @@ def decision_lines(summary: VetSummary) -> list[str]:
 def cost_lines(summary: VetSummary) -> list[str]:
     """Calls, tokens, dollars and seconds, and what an earlier run had done."""
     if summary.calls == 0 and summary.cached_calls == 0:
-        known = _known(summary) if summary.results_known else None
+        known = f"Known from an earlier run: {summary.results_known:,} results, which were not stored again."
         done = f"No model was asked. {summary.total_s:.1f} s."
-        if summary.failed_calls:
-            done = f"No model answered: {_attempts(summary.failed_calls)} failed. {summary.total_s:.1f} s."
-        return ["", done, *filter(None, [known, summary.webhook_sentence])]
+        if count := summary.failed_calls:
+            failed = f"{count:,} call{'s' if count > 1 else ''} failed"
+            done = f"No model answered: {failed}. {summary.total_s:.1f} s."
+        return ["", done, *filter(None, [known if summary.results_known else None, summary.webhook_sentence])]
     lines = ["", summary.took, *filter(None, [summary.webhook_sentence])]
     if summary.agent_failures:
         lines.append(f"Agents' failures: {_causes(summary, summary.agent_failures)}.")
     return lines
-
-
-def _attempts(count: int) -> str:
-    return "1 call" if count == 1 else f"{count:,} calls"
-
-
-def _known(summary: VetSummary) -> str:
-    """What an earlier run had done already."""
-    return f"Known from an earlier run: {summary.results_known:,} results, which were not stored again."
 
 
 def next_lines(summary: VetSummary, panel: PanelConfig) -> list[str]:

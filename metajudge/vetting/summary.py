@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from metajudge.calibration.domain import BELOW, NOT_COVERED, Mark
 from metajudge.errors import FailureKind
-from metajudge.evidence.dependence import JudgesTogether
+from metajudge.evidence.dependence import Dependence, JudgesTogether
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.strategies.rule import rule_of
@@ -18,7 +18,6 @@ from metajudge.types import Assessment, Status
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 if TYPE_CHECKING:  # a run by agents alone has no use for them
-    from metajudge.evidence.dependence import Dependence, JudgesTogether
     from metajudge.evidence.rules import Rules
     from metajudge.vetting.annotating import Block
 
@@ -63,6 +62,8 @@ class VetSummary(RunTotals):
 
     NOUN: ClassVar[str] = "judgments"
     LOST: ClassVar[str] = "without a score"
+    DONE: ClassVar[tuple[str, ...]] = ("judgments",)
+    MISSING: ClassVar[tuple[str, ...]] = ("unscored", "failed", "no_verdict")
     HIDDEN: ClassVar[frozenset[str]] = frozenset({"gathered", "accepted", "rejected"})
 
     judgments: int = 0
@@ -99,7 +100,7 @@ class VetSummary(RunTotals):
     policy: str | None = None
     decisions: Counter[str] = field(default_factory=Counter)
     rules: dict[str, str] = field(default_factory=dict)
-    judges_together: "list[JudgesTogether]" = field(default_factory=list)
+    judges_together: list[JudgesTogether] = field(default_factory=list)
     judges_not_compared: str | None = None
     gathered: Gathered = field(default_factory=Gathered)
 
@@ -165,7 +166,7 @@ class VetSummary(RunTotals):
         if len(numbers):
             self.gathered.best_probability = max(float(numbers.max()), self.gathered.best_probability or 0.0)
 
-    def describe_evidence(self, rules: "Rules", dependence: "Dependence") -> None:
+    def describe_evidence(self, rules: "Rules", dependence: Dependence) -> None:
         """Notes by which rules verdicts are compared, and which judges are not independent."""
         self.judges_together = [group for group in dependence.groups if group.pairs]
         self.judges_not_compared = dependence.not_compared
@@ -222,16 +223,8 @@ class VetSummary(RunTotals):
         return explain(self.gathered)
 
     @property
-    def done(self) -> int:
-        return self.judgments
-
-    @property
     def taken_over(self) -> int:
         return self.reused
-
-    @property
-    def lost(self) -> int:
-        return self.unscored + self.failed + self.no_verdict
 
     def to_json(self) -> dict[str, Any]:
         """See :meth:`RunTotals.to_json`; ``reasons`` explains the outcome."""
@@ -294,19 +287,14 @@ _ADDED: Final[dict[str, Any]] = {
 
 def summary_schema() -> dict[str, Any]:
     """The JSON Schema of what ``metajudge vet --json`` prints."""
-    from metajudge.evidence.dependence import JudgesTogether
-
-    whole = TypeAdapter(VetSummary)
-    whole.rebuild(_types_namespace={"JudgesTogether": JudgesTogether})
-    schema = whole.json_schema(mode="serialization")
+    schema = TypeAdapter(VetSummary).json_schema(mode="serialization")
     for name in ("DependentPair", "JudgesTogether"):  # later versions may say more of them
         schema["$defs"][name].pop("additionalProperties")
     fields = {name: one for name, one in schema["properties"].items() if name not in VetSummary.HIDDEN}
-    required = [*_ADDED.keys() - {"fail_under"}]
     return {
         "title": "VetSummary",
         "type": "object",
         "properties": {**_ADDED, **fields},
-        "required": sorted(required),
+        "required": sorted(_ADDED.keys() - {"fail_under"}),
         "$defs": schema.get("$defs", {}),
     }

@@ -14,21 +14,11 @@ from metajudge.types import Judgment
 from tests.readers.conftest import Record, Write
 
 
-class Each:
-    """Keeps every record."""
+class Blocks:
+    """Keeps every record, and how many came together."""
 
     def __init__(self) -> None:
         self.records: list[Judgment | Reject] = []
-
-    def add(self, record: Judgment | Reject) -> None:
-        self.records.append(record)
-
-
-class Blocks(Each):
-    """Keeps them, and how many came together."""
-
-    def __init__(self) -> None:
-        super().__init__()
         self.sizes: list[int] = []
 
     def add_block(self, block: Sequence[Judgment | Reject]) -> None:
@@ -54,7 +44,6 @@ def test_blocks_have_the_records_of_a_scan(write: Write, record: Record, packed:
     assert found.sizes == [BLOCK, BLOCK, 10]
     assert (source.judgments, source.rejects, source.duplicates) == (2 * BLOCK + 7, 3, 0)
     assert source.expected() == other.expected() == len(list(source))
-    assert source.collect(Each).records == found.records
 
 
 @pytest.mark.parametrize("change", [{"id": "j1"}, {"item": {"id": "q1", "question": "??", "responses": {"A": "a"}}}])
@@ -86,7 +75,7 @@ def read(*paths: Path, **options: Any) -> tuple[list[str], list[Reject], Judgmen
     source = open_judgments(paths, **options)
     found = list(source.scan())
     collecting = open_judgments(paths, **options)
-    assert collecting.collect(Each).records == found
+    assert collecting.collect(Blocks).records == found
     assert counts(collecting) == counts(source)
     assert list(collecting.scan()) == found
     rejects = [one for one in found if isinstance(one, Reject)]
@@ -138,11 +127,12 @@ def test_what_may_differ_from_record_to_record_is_no_contradiction(write: Write)
 
 
 def test_what_a_collector_refuses_is_refused_for_what_stays_in_the_input_alone(write: Write) -> None:
-    class Picky(Each):
-        def add(self, record: Judgment | Reject) -> None:
-            super().add(record)
-            if isinstance(record, Judgment) and record.item.question == "Q!":
-                raise InputError(f"{record.id} is refused")
+    class Picky(Blocks):
+        def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+            super().add_block(block)
+            for record in block:
+                if isinstance(record, Judgment) and record.item.question == "Q!":
+                    raise InputError(f"{record.id} is refused")
 
     left_out = open_judgments([write("x", row(1), row(2, question="Q!"), row(3))])
     assert [one.id for one in left_out.collect(Picky).records if isinstance(one, Judgment)] == ["j1", "j3"]

@@ -53,15 +53,11 @@ def test_data_may_be_nested_so_deep_and_no_deeper(outer):
         shallow(nested(DEEPEST + 1, outer))
 
 
-@pytest.mark.parametrize(
-    ("number", "allowed"), [(2**64 - 1, True), (2**64, False), (-(2**63), True), (-(2**63) - 1, False)]
-)
-def test_whole_numbers_have_64_bits(number, allowed):
-    if allowed:
-        assert shallow({"a": [number]}) == {"a": [number]}
-    else:
-        with pytest.raises(ValueError, match="more than 64 bits"):
-            shallow({"a": [number]})
+@pytest.mark.parametrize(("number", "outside"), [(2**64 - 1, 2**64), (-(2**63), -(2**63) - 1)])
+def test_whole_numbers_have_64_bits(number, outside):
+    assert shallow({"a": [number]}) == {"a": [number]}
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        shallow({"a": [outside]})
 
 
 def test_what_is_accepted_is_read_again_and_data_too_deep_or_in_itself_is_an_error_of_the_record():
@@ -104,18 +100,15 @@ def test_digests_and_json_of_surrogates_and_of_what_json_cannot_hold():
 
 
 # Where a store is, and that no password is printed.
-@pytest.mark.parametrize("given", ["runs.duckdb", Path("runs.duckdb")])
-def test_a_path_is_a_file(given):
-    assert store_location(given) == Path("runs.duckdb")
-
-
 @pytest.mark.parametrize("given", ["postgresql://host/db", "postgres://host/db", "POSTGRESQL://host/db"])
-def test_a_url_is_a_database(given):
+def test_a_url_is_a_database_and_a_path_a_file(given):
     found = store_location(given)
     assert isinstance(found, PostgresUrl)
     assert found.secret == given
     assert store_location(found) is found
     assert found.exists()
+    for path in ("runs.duckdb", Path("runs.duckdb")):
+        assert store_location(path) == Path("runs.duckdb")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class Holder(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("given", "expected"),
     [
         ("A>>B", Pairwise("A", "B", 2)),
         ("A>B", Pairwise("A", "B", 1)),
@@ -36,58 +36,38 @@ class Holder(BaseModel):
         ("B>A", Pairwise("B", "A", 1)),
         (" B >> A ", Pairwise("B", "A", 2)),
         ("gpt-4.1_x>claude-3.5", Pairwise("gpt-4.1_x", "claude-3.5", 1)),
+        (["B", "A"], Ranking((("B",), ("A",)))),
+        ([["B"], ["A", "C"]], Ranking((("B",), ("A", "C")))),
+        (" pass ", Category("pass")),
+        (False, Category(False)),
+        ({"category": "a=b"}, Category("a=b")),
     ],
 )
-def test_pairwise_forms(text, expected):
-    assert parse_verdict(text) == expected
+def test_forms(given, expected):
+    assert parse_verdict(given) == expected
     assert parse_verdict(expected.to_json()) == expected
-
-
-@pytest.mark.parametrize("text", ["", " ", "A>", ">B", "A>>>B", "A<B", "A>B>C", "A>A", "ä>B", "[[A>B]]"])
-def test_a_string_that_is_no_verdict_is_refused_with_what_is_accepted(text):
-    with pytest.raises(ValueError, match="not a verdict"):
-        parse_verdict(text)
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        {"category": ""},
-        {"category": "a", "b": 1},
-        float("nan"),
-        float("inf"),
-        {},
-        [],
-        [[]],
-        [["A"], []],
-        [1],
-        ["A", "A"],
-        [["A"], ["B", "A"]],
+        *("", " ", "A>", ">B", "A>>>B", "A<B", "A>B>C", "A>A", "ä>B", "[[A>B]]", None, float("nan"), float("inf"), {}),
+        *({"category": ""}, {"category": "a", "b": 1}, [], [[]], [["A"], []], [1], ["A", "A"], [["A"], ["B", "A"]]),
     ],
 )
-def test_values_that_are_no_verdict(value):
+def test_what_is_no_verdict_is_refused_with_what_is_accepted(value):
     with pytest.raises(ValueError, match="not a verdict"):
         parse_verdict(value)
 
 
-def test_ranking_of_ids_and_of_groups():
-    assert parse_verdict(["B", "A"]) == Ranking((("B",), ("A",)))
-    assert parse_verdict([["B"], ["A", "C"]]) == Ranking((("B",), ("A", "C")))
-    assert parse_verdict([["B"], ["A", "C"]]).to_json() == [["B"], ["A", "C"]]
+def test_each_kind_has_its_name():
+    assert [kind_of(parse_verdict(one)) for one in ("A>B", ["A", "B"], 1, "C")] == list(VERDICT_KINDS)
 
 
 @pytest.mark.parametrize("value", ["A>>B", "A=B", [["A"], ["B"]], 3.5, True, False, "pass", {"category": "a=b"}, None])
 def test_json_round_trip_through_a_model(value):
     text = json.dumps({"verdict": value})
     assert json.loads(Holder.model_validate_json(text).model_dump_json()) == {"verdict": value}
-
-
-def test_a_word_or_a_boolean_is_a_category():
-    assert parse_verdict(" pass ") == Category("pass")
-    assert parse_verdict(False) == Category(False)
-    assert parse_verdict({"category": "a=b"}) == Category("a=b")
-    assert [kind_of(parse_verdict(one)) for one in ("A>B", ["A", "B"], 1, "C")] == list(VERDICT_KINDS)
 
 
 class TestMeaning:

@@ -1,7 +1,5 @@
 """Bars and lines about labels: what counts as reached, and of what the share is."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from metajudge.calibration.domain import Mark
@@ -9,8 +7,8 @@ from metajudge.cli.vet_report import _by_labels
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.counting import Counts
 from metajudge.stats.intervals import wilson
-from metajudge.types import Category, Grade, GuaranteedThreshold, Item, Judgment, Label, parse_right
-from metajudge.vetting.bars import Bar, Reached, check_labels, reached_by
+from metajudge.types import GuaranteedThreshold
+from metajudge.vetting.bars import Bar, Reached, check_labelled, reached_by
 from metajudge.vetting.sentences import label_lines
 from metajudge.vetting.summary import VetSummary
 from tests.exports.vetted import assessment, judgment
@@ -37,16 +35,11 @@ def test_kept_counts_unscored_and_failed_judgments_as_not_kept_and_a_precision_s
     assert (kept.share, kept.passed, kept.unsure, kept.to_json()["interval"]) == (0.3, False, False, None)
 
 
-def test_input_without_labels_by_the_rule_of_the_input_is_refused_before_anything_is_asked():
-    unlabelled, labelled = [SimpleNamespace(correct=None)] * 2, SimpleNamespace(correct=False)
-    item = Item(id="q", question="?", responses={"A": "x"}, labels=(Label(value=Category("pass")),))
-    graded = Judgment(id="j", item=item, judge="g", verdict=Grade(4.0))
-    for given in (unlabelled, [graded]):
-        with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
-            check_labels([Bar("precision", 0.5)], given)
-    check_labels([Bar("kept", 0.5)], unlabelled)
-    check_labels([Bar("precision", 0.5)], [*unlabelled, labelled])
-    check_labels([Bar("precision", 0.5)], [graded], {"grade": parse_right("side:3")})
+def test_input_without_labels_is_refused_for_a_precision_alone():
+    with pytest.raises(ConfigurationError, match="no judgment of the input has one"):
+        check_labelled([Bar("precision", 0.5)], labelled=False)
+    check_labelled([Bar("kept", 0.5)], labelled=False)
+    check_labelled([Bar("precision", 0.5)], labelled=True)
 
 
 PROMISED = GuaranteedThreshold(threshold=0.5, target=0.9, delta=0.1)

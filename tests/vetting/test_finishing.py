@@ -17,8 +17,7 @@ from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin
 from metajudge.store import dashboard, open_store
 from metajudge.store.browsing import AssessmentFilter, newest_fitting, page_of_assessments
-from metajudge.types import Status, parse_verdict
-from metajudge.vetting import queueing
+from metajudge.types import Status
 from metajudge.vetting.finishing import Completion
 from tests.decision.policy_texts import band, small
 from tests.doubles.crowds import crowd
@@ -95,9 +94,6 @@ async def test_an_audited_share_is_drawn_by_content_and_says_its_probability(sto
     assert {(one.inclusion, one.priority) for one in audited.values()} == {(0.5, 2)}
     _, again = await vetted(store, records=list(reversed(RECORDS)), audit_share=0.5, seed=3)
     assert again.reviews == 0
-
-
-async def test_everything_is_audited_at_one(store):
     await vetted(store, audit_share=1.0)
     assert len(await queue(store)) == len(RECORDS)
 
@@ -310,10 +306,3 @@ async def test_a_changed_judgment_opens_one_review_more(calibration, tmp_path):
     changed = [*others, last.model_copy(update={"rationale": "Another one."})]
     after, (opened,) = await queued(tmp_path / "s.duckdb", changed, **given)
     assert (opened, len(after)) == (1, len(before) + 1)
-
-
-def test_a_verdict_without_a_label_is_neither_right_nor_wrong():
-    said = parse_verdict("A>B")
-    assert [queueing.is_correct(*pair) for pair in ((said, None), (None, said))] == [None, None]
-    assert queueing.is_correct(said, parse_verdict("A>B")) is True
-    assert queueing.is_correct(said, parse_verdict("B>A")) is False

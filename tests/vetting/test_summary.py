@@ -53,14 +53,10 @@ async def test_under_the_first_set_nothing_is_left_out():
 
 
 @pytest.mark.parametrize(("strategy", "replies"), [("majority_vote", 6), ("panel_discussion", 12)])
-async def test_replies_without_the_analysis_are_counted_reply_by_reply(strategy, replies):
+async def test_replies_without_the_analysis_asked_for_are_counted_reply_by_reply(strategy, replies):
     with LLMServer(without_analysis) as server:
         summary = await summary_of(panel(server, strategy=strategy))
-    assert (summary.accepted, summary.without_analysis, server.count) == (3, replies, replies)
-
-
-async def test_no_analysis_is_missing_where_none_was_asked_for():
-    with LLMServer(without_analysis) as server:
+        assert (summary.accepted, summary.without_analysis, server.count) == (3, replies, replies)
         agents = [{"model": f"openai:m@{server.url}", "analysis": False}]
         assert (await summary_of(panel(server, agents=agents))).without_analysis == 0
 

@@ -6,11 +6,11 @@ from typing import Final
 import numpy as np
 
 from metajudge.report.document import CoverageChart, Curve, CurvePoint, Exhibit, Histogram, HistogramPart, Mark, Passage
+from metajudge.reviewables.judgments import blind_texts
 from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import Rule
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.blind_texts import blind_texts
 from metajudge.vetting.picture import FATES, Fate, Picture, Shown
 
 BINS: Final = 40
@@ -30,7 +30,9 @@ def histogram(picture: Picture) -> Histogram | None:
     if not picture.values:
         return None
     values = sorted({value for value, _ in picture.values})
-    low, high = _ends(values[0], values[-1]) if picture.by in (None, "score") else (0.0, 1.0)
+    low, high = 0.0, 1.0
+    if picture.by in (None, "score"):  # the scale goes from 1 to 5, unless a score lies beyond
+        low, high = min(1.0, float(np.floor(values[0]))), max(5.0, float(np.ceil(values[-1])))
     edges = [low + (high - low) * place / BINS for place in range(BINS + 1)]
     counts = {fate: [0] * BINS for fate in FATES}
     for (value, fate), count in picture.values.items():
@@ -94,14 +96,9 @@ def coverage_chart(picture: Picture) -> CoverageChart | None:
     )
 
 
-def _ends(low: float, high: float) -> tuple[float, float]:
-    """The ends of the scale: 1 and 5, unless a score lies beyond."""
-    return min(1.0, float(np.floor(low))), max(5.0, float(np.ceil(high)))
-
-
 LONGEST: Final = 4_000
 """Characters shown of a text; what is left out is counted."""
-_WEIGHED: Final = ("order", "peers", "repeats", "variants", "rationale")
+WEIGHED: Final = ("order", "peers", "repeats", "variants", "rationale")
 _FATES: Final = {"keep": "kept", "ask": "ask a person", "discard": "discarded"}
 
 
@@ -123,14 +120,18 @@ def _full(one: Shown, judgment: Judgment, picture: Picture) -> Exhibit:
     status = f"{judgment.judge} {verdict} · {number} · {_FATES[assessment.do.action]}"
     if one.right is not None:
         status += f" · by the label {'right' if one.right else 'wrong'}"
-    names = judgment.item.responses
+    winner = None if judgment.verdict is None else judgment.verdict.winner
+    beside = [
+        Passage(title=f"Response {name}{', which the judge prefers' if winner == name else ''}", text=_cut(text))
+        for name, text in judgment.item.responses.items()
+    ]
     below = [Passage(title=f"What {judgment.judge} wrote", text=_cut(judgment.rationale))] if judgment.rationale else []
     return Exhibit(
         title=judgment.id,
         status=status,
         lines=tuple(_lines(assessment)),
         above=(Passage(title="Question", text=_cut(judgment.item.question)),),
-        beside=tuple(Passage(title=_name(name, judgment), text=_cut(text)) for name, text in names.items()),
+        beside=tuple(beside),
         below=(*below, *_reference(judgment)),
     )
 
@@ -153,7 +154,7 @@ def _lines(assessment: Assessment) -> Iterator[str]:
     reason = assessment.do.reason
     yield f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
     for name, signal in (assessment.signals or {}).items():
-        if name in _WEIGHED and signal.value is not None:
+        if name in WEIGHED and signal.value is not None:
             line = signal_lines({name: signal})[0]
             yield f"{line.words}{f' ({line.detail})' if line.detail else ''}"
     for agent in assessment.members:
@@ -161,11 +162,6 @@ def _lines(assessment: Assessment) -> Iterator[str]:
             yield f"{agent.agent} gives {agent.score:.3g}."
         elif agent.failure is not None:
             yield f"{agent.agent} failed: {agent.failure.message}"
-
-
-def _name(name: str, judgment: Judgment) -> str:
-    winner = None if judgment.verdict is None else judgment.verdict.winner
-    return f"Response {name}{', which the judge prefers' if winner == name else ''}"
 
 
 def _reference(judgment: Judgment) -> tuple[Passage, ...]:

@@ -14,8 +14,8 @@ from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
 from metajudge.strategies.rule import rule_of
-from metajudge.types import Assessment, Judgment, Status
-from metajudge.vetting.demo import sample_text
+from metajudge.types import Assessment, Status
+from metajudge.vetting.demo import sample_judgments
 from metajudge.vetting.picture import Picture
 from metajudge.vetting.report.page import Place, page, told_of
 from metajudge.vetting.summary import VetSummary
@@ -82,7 +82,7 @@ def write_demo_report(path: Path) -> str | None:
     Returns:
         None where it was written, else why not.
     """
-    judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
+    judgments = sample_judgments()
     try:
         if path.exists() and MARK not in path.read_text("utf-8", "replace"):
             return f"{path} is another file and is not overwritten; --report NAME.html takes another name"

@@ -1,7 +1,7 @@
 """The report of a vetting run as a document: outcome first, then why, how scores lie, what labels say, and texts."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from metajudge.types import SignalValue
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.explanation import Reason, filled
 from metajudge.vetting.picture import FATES, Fate, Picture
-from metajudge.vetting.report.charts import SERIES, coverage_chart, exhibits, histogram
+from metajudge.vetting.report.charts import SERIES, WEIGHED, coverage_chart, exhibits, histogram
 from metajudge.vetting.sentences import calibration_lines, cost_lines, decision_lines, evidence_lines, form_lines
 from metajudge.vetting.summary import VetSummary
 
@@ -35,16 +35,6 @@ SOURCES: Final[Mapping[tuple[str, str], str]] = {
     ("discard", "threshold"): "discarded: the score is not above the threshold",
 }
 """What is to be done and what decided it -> in words."""
-
-_WEIGHED: Final = ("order", "peers", "repeats", "variants", "rationale")
-
-
-def evidence_words(name: str, state: str) -> str:
-    """A state of a signal as a sentence; empty for signals that have no word for it."""
-    if name not in _WEIGHED:
-        return ""
-    line = signal_lines({name: SignalValue(value=0.0, state=state)})[0]
-    return line.words
 
 
 def percent_range(found: ClusteredProportion) -> str:
@@ -71,7 +61,6 @@ class Told:
         provenance: name -> where the figures come from.
     """
 
-    title: str = "Which of these verdicts to trust"
     how: Sequence[str] = ()
     no_verdict: int = 0
     bad_lines: int = 0
@@ -88,11 +77,13 @@ class Told:
 
 def page(picture: Picture, told: Told) -> Report:
     """The report of a run."""
-    sections = [_outcome(picture, told), *_values(picture), *_labels(picture, told), *_why(picture)]
-    sections += [one for one in (_wrong(picture), _doubtful(picture)) if one is not None]
-    sections += _going_on(told)
+    chart = histogram(picture)
+    scores = [] if chart is None else [Section(title="Scores", blocks=(chart,))]
+    sections = [_outcome(picture, told), *scores, *_labels(picture, told), _why(picture), *_shown(picture)]
+    commands = tuple(Listing(caption=caption, lines=(line,)) for caption, line in told.next)
+    sections.append(Section(title="Cost and next steps", paragraphs=tuple(told.cost), blocks=commands))
     return Report(
-        title=told.title,
+        title="Which of these verdicts to trust",
         summary=(_headline(picture, told), *told.how),
         sections=tuple(sections),
         provenance=dict(told.provenance),
@@ -155,11 +146,6 @@ def _tiles(picture: Picture, told: Told) -> Tiles:
     return Tiles(caption="Outcome", tiles=tuple(tiles))
 
 
-def _values(picture: Picture) -> list[Section]:
-    chart = histogram(picture)
-    return [] if chart is None else [Section(title="Scores", blocks=(chart,))]
-
-
 def _labels(picture: Picture, told: Told) -> list[Section]:
     if not told.rows:
         return []
@@ -175,58 +161,48 @@ def _labels(picture: Picture, told: Told) -> list[Section]:
     return [Section(title="Precision and coverage", paragraphs=(first,), blocks=(table, *charts))]
 
 
-def _why(picture: Picture) -> list[Section]:
+def _why(picture: Picture) -> Section:
     blocks: list[Block] = []
-    named = ((evidence_words(*key), counts) for key, counts in picture.evidence.items())
-    signs = sorted((one for one in named if one[0]), key=lambda one: (-one[1].total(), one[0]))
-    columns = (Column(title="Evidence"), *_columns())
+    signs = [
+        (signal_lines({name: SignalValue(value=0.0, state=state)})[0].words, counts)
+        for (name, state), counts in picture.evidence.items()
+        if name in WEIGHED
+    ]
+    signs = sorted((one for one in signs if one[0]), key=lambda one: (-one[1].total(), one[0]))
+    fates = tuple(Column(title=name, kind="count") for name in ("Keep", "Ask", "Discard"))
     if signs:
         caption = "What free evidence says, and what became of these judgments"
         rows = tuple((words, *_counts(counts)) for words, counts in signs)
-        blocks.append(Table(caption=caption, columns=columns, rows=rows))
+        blocks.append(Table(caption=caption, columns=(Column(title="Evidence"), *fates), rows=rows))
     judges = sorted(picture.judges.items(), key=lambda one: (-one[1].total(), one[0]))
     shown = tuple((name, *_counts(counts)) for name, counts in judges[:MOST_ROWS])
     more = len(judges) - len(shown)
     notes = (f"{more:,} further judges with fewer judgments are not shown.",) if more > 0 else ()
-    blocks.append(Table(caption="By judge", columns=(Column(title="Judge"), *_columns()), rows=shown, notes=notes))
-    return [Section(title="Reasons", blocks=tuple(blocks))]
-
-
-def _columns() -> tuple[Column, ...]:
-    return tuple(Column(title=name, kind="count") for name in ("Keep", "Ask", "Discard"))
+    blocks.append(Table(caption="By judge", columns=(Column(title="Judge"), *fates), rows=shown, notes=notes))
+    return Section(title="Reasons", blocks=tuple(blocks))
 
 
 def _counts(counts: Mapping[Fate, int]) -> tuple[int, ...]:
     return tuple(counts.get(fate, 0) for fate in FATES)
 
 
-def _wrong(picture: Picture) -> Section | None:
-    shown = sorted(picture.doubtful.wrong.values(), key=lambda one: one.place)
-    if not shown:
-        return None
-    text = (
+def _shown(picture: Picture) -> Iterator[Section]:
+    """Judgments with their texts: those kept although wrong, and the doubtful ones."""
+    wrong = sorted(picture.doubtful.wrong.values(), key=lambda one: one.place)
+    doubtful = picture.doubtful.shown()
+    value = {"probability": "probability", "agreement": "share of peers that agree"}.get(picture.by or "", "score")
+    first = (
         f"The label of these judgments says that they are wrong, and they were kept: the first of each item, at most "
-        f"{len(shown)}. Errors that judges share cannot be seen in their agreement; meta-judges, labels and a "
+        f"{len(wrong)}. Errors that judges share cannot be seen in their agreement; meta-judges, labels and a "
         "calibration can."
     )
-    return Section(title="Kept although wrong", paragraphs=(text,), blocks=tuple(exhibits(shown, picture)))
-
-
-def _doubtful(picture: Picture) -> Section | None:
-    shown = picture.doubtful.shown()
-    if not shown:
-        return None
-    value = {"probability": "probability", "agreement": "share of peers that agree"}.get(picture.by or "", "score")
-    text = (
-        f"The {len(shown)} judgments that are nearest to another decision by their {value}, at most one of each item; "
-        "what a policy sends to people comes first. A person who has read a result here no longer decides blind."
+    second = (
+        f"The {len(doubtful)} judgments that are nearest to another decision by their {value}, at most one of each "
+        "item; what a policy sends to people comes first. A person who has read a result here no longer decides blind."
     )
-    return Section(title="The doubtful ones", paragraphs=(text,), blocks=tuple(exhibits(shown, picture)))
-
-
-def _going_on(told: Told) -> list[Section]:
-    blocks = tuple(Listing(caption=caption, lines=(command,)) for caption, command in told.next)
-    return [Section(title="Cost and next steps", paragraphs=tuple(told.cost), blocks=blocks)]
+    for title, shown, text in (("Kept although wrong", wrong, first), ("The doubtful ones", doubtful, second)):
+        if shown:
+            yield Section(title=title, paragraphs=(text,), blocks=tuple(exhibits(shown, picture)))
 
 
 _USUAL: Final = {f"pairwise {DEFAULTS['pairwise']}"}
@@ -257,7 +233,7 @@ def told_of(summary: VetSummary, labels: Counts, how: str, place: Place) -> Told
     :func:`metajudge.vetting.sentences.vetted_by` does.
     """
     words = place.words or {}
-    reasons = [_filled(one, words) for one in summary.reasons]
+    reasons = [one if one.next is None else replace(one, next=filled(one.next, words)) for one in summary.reasons]
     said = [line.strip() for line in (*form_lines(summary), *evidence_lines(summary), *calibration_lines(summary))]
     said += [filled(line.strip(), words) for line in decision_lines(summary)]
     rules = ", ".join(sorted({f"{kind} {rule}" for kind, rule in labels.rules.items()} - _USUAL))
@@ -275,10 +251,6 @@ def told_of(summary: VetSummary, labels: Counts, how: str, place: Place) -> Told
         right="" if labels.rules is DEFAULTS else rules,
         provenance=_provenance(summary, place),
     )
-
-
-def _filled(reason: Reason, words: Mapping[str, str]) -> Reason:
-    return reason if reason.next is None else replace(reason, next=filled(reason.next, words))
 
 
 def _next(summary: VetSummary, labels: Counts, place: Place) -> list[tuple[str, str]]:

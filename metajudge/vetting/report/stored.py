@@ -13,7 +13,7 @@ from metajudge.readers.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.store import RunRecord, Store
 from metajudge.strategies.panel import THRESHOLD
-from metajudge.types import Assessment, Judgment
+from metajudge.types import Assessment
 from metajudge.vetting.picture import Picture
 from metajudge.vetting.report.page import Place, page, told_of
 from metajudge.vetting.sentences import vetted_by
@@ -32,52 +32,41 @@ async def report_of_run(store: Store, run: RunRecord, place: Place) -> Report:
     Raises:
         InputError: the run stored no results of vetting.
     """
-    pages = [one async for one in _pages(store, run.run_id, 1)]
-    if not pages:
+    first = await store.run_assessments(run.run_id, 0, 1)
+    if not first:
         raise InputError(
             f"run {run.run_id} ({run.command}) stored no results of vetting of its own: `metajudge runs` lists others"
         )
-    first = pages[0][0]
-    picture = Picture(await _policy(store, first), sampled=True)
+    picture = Picture(await _policy(store, first[0][1]), sampled=True)
     summary, labels = VetSummary(run_id=run.run_id), Counts()
     _account(summary, run)
     small = int((run.summary or {}).get("judgments") or 0) <= MOST_READ
     if small:
-        every = [one async for one in _judgments(store, run.run_id)]
+        found = [await store.find_judgment(one.judgment_digest) async for one in _assessments(store, run.run_id)]
+        every = [one for one in found if one is not None]
         labels.rules, labels.clusters = rules_of(every, None), Clusters(every)
         labels.note = labels.clusters.note
-    async for assessments in _pages(store, run.run_id):
-        for one in assessments:
-            summary.add(one, reused=False)
-            judgment = await store.find_judgment(one.judgment_digest) if small else None
-            if judgment is None:
-                picture.count(one)
-                continue
-            right = right_of(judgment, labels.rules)
-            labels.add(judgment, one)
-            picture.add(judgment, one, right, question=labels.clusters.name(judgment.item))
+    async for one in _assessments(store, run.run_id):
+        summary.add(one, reused=False)
+        judgment = await store.find_judgment(one.judgment_digest) if small else None
+        if judgment is None:
+            picture.count(one)
+            continue
+        right = right_of(judgment, labels.rules)
+        labels.add(judgment, one)
+        picture.add(judgment, one, right, question=labels.clusters.name(judgment.item))
     told = told_of(summary, labels, vetted_by(summary, _panel(run)), place)
     if not small:
         told.said = [*told.said, f"Labels and texts of more than {MOST_READ:,} judgments are in `vet --report` alone."]
     return page(picture, told)
 
 
-async def _pages(store: Store, run_id: str, most: int | None = None) -> AsyncIterator[list[Assessment]]:
-    """The run's own assessments, page by page; ``most`` pages of one."""
-    after, limit = 0, PAGE if most is None else 1
-    while rows := await store.run_assessments(run_id, after, limit):
-        yield [one for _, one in rows]
-        after = rows[-1][0]
-        if most is not None or len(rows) < limit:
-            return
-
-
-async def _judgments(store: Store, run_id: str) -> AsyncIterator[Judgment]:
-    async for assessments in _pages(store, run_id):
-        for one in assessments:
-            judgment = await store.find_judgment(one.judgment_digest)
-            if judgment is not None:
-                yield judgment
+async def _assessments(store: Store, run_id: str) -> AsyncIterator[Assessment]:
+    """The run's own assessments, read page by page."""
+    after = 0
+    while rows := await store.run_assessments(run_id, after, PAGE):
+        for after, one in rows:  # noqa: B007 - the last one's number is where the next page begins
+            yield one
 
 
 async def _policy(store: Store, assessment: Assessment) -> Policy | None:
