@@ -1,15 +1,14 @@
 """The benchmarks there are, what each offers, and labelled files of one's own, measured like one."""
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metajudge.errors import InputError
+from metajudge.files.packaged import packaged
 from metajudge.readers import JudgmentSource, open_judgments
 from metajudge.types import Judgment, Right, VerdictKind, kind_of
 
@@ -66,7 +65,7 @@ class Benchmark:
 
 def read_cards() -> dict[str, Card]:
     """Name -> card, of ``cards.toml``."""
-    found = tomllib.loads(files("metajudge.benchmarks").joinpath("cards.toml").read_text("utf-8"))
+    found = packaged("benchmarks", "cards")
     cards: dict[str, Card] = {}
     for name, fields in found.items():
         given: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()}

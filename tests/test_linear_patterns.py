@@ -29,7 +29,7 @@ from metajudge.cases.judge import is_quoted
 from metajudge.errors import ConfigurationError
 from metajudge.evidence.text_verdict import read_text_verdict
 from metajudge.judging.identity import hide_identities
-from metajudge.judging.replies import SCHEMA, parse_pairwise_reply, stated_marks
+from metajudge.judging.judges import SCHEMA, parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import _neutralised
 from metajudge.providers.http_errors import says
 from metajudge.readers.vocabulary import UnknownValueError, Vocabulary

@@ -20,9 +20,8 @@ from typing import Any
 
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.cases.judge import parse_case_reply
-from metajudge.judging.judges import parse_grading_reply
+from metajudge.judging.judges import MARKS, parse_grading_reply, parse_pairwise_reply
 from metajudge.judging.ranking_replies import parse_ranking_reply
-from metajudge.judging.replies import MARKS, parse_pairwise_reply
 from metajudge.prompts.reply_form import ReplyForm
 from metajudge.rubric import load_rubric
 

@@ -11,14 +11,13 @@ independently in every evaluation, whatever the answers are. The number of such 
 its upper tail is computed exactly, as the convolution of one binomial distribution for each K.
 """
 
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Literal
 
 from metajudge.clashes.record import ClashRecord
+from metajudge.files.packaged import packaged
 from metajudge.stats.clustered import ClusteredProportion, clustered_proportion
 from metajudge.stats.intervals import clopper_pearson_lower
 from metajudge.types.frozen import Frozen
@@ -49,7 +48,7 @@ class Reported:
     reference: str
 
 
-_ROWS = tomllib.loads(files("metajudge.clashes").joinpath("prior_work.toml").read_text("utf-8"))["rows"]
+_ROWS = packaged("clashes", "prior_work")["rows"]
 PRIOR_WORK = tuple(Reported(how, on, share or None, kappa or None, by) for how, on, share, kappa, by in _ROWS)
 CEILING = "72 to 83 %"
 """Agreement of crowd and expert on Chatbot Arena: where a panel on closely matched models cannot be expected to exceed

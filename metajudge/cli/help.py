@@ -1,12 +1,12 @@
 """How a command's help is laid out: options under titles where there are many, examples, exit codes."""
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from typer.core import TyperCommand
+
+from metajudge.files.packaged import packaged
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -21,7 +21,7 @@ class _Written(NamedTuple):
 @cache
 def written() -> _Written:
     """What ``help.toml`` says: examples by command, the title of each option, and the titles in their order."""
-    found = tomllib.loads(files("metajudge.cli").joinpath("help.toml").read_text("utf-8"))
+    found = packaged("cli", "help")
     titles = {name: title for title, names in found["titles"].items() for name in names}
     return _Written(found["examples"], titles, [*found["titles"], OTHERS])
 

@@ -1,25 +1,20 @@
 """Judges: one model compares two responses in an order, grades one from 1 to 10, or ranks all of them, blind."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from metajudge.agents import ReplyProblemsError
 from metajudge.agents.exchange import Answer, ask
-from metajudge.agents.parse import shortened
+from metajudge.agents.parse import load_object, name_problems, shortened
+from metajudge.agents.schema import object_schema
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import FailureKind
 from metajudge.judging.blinding import Blinding, BlindingReport, blind, unblind
 from metajudge.judging.criteria import Criterion, shown_criteria
 from metajudge.judging.ranking_replies import RankingReply, Score, parse_ranking_reply, ranking_schema
-from metajudge.judging.replies import (
-    SCHEMA,
-    Reasoned,
-    parse_pairwise_reply,
-    read_reasoned,
-    reasoned_schema,
-    stated_marks,
-)
 from metajudge.prompts.judges import (
     LABELS,
     RANKING,
@@ -34,11 +29,73 @@ from metajudge.prompts.judges import (
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
 from metajudge.prompts.versions import FIRST, hides_always
-from metajudge.providers.model import Message, Model, ModelRequest, Parameters
+from metajudge.providers.model import Message, Model, ModelRequest, OutputSchema, Parameters
 from metajudge.types import Failure, Grade, Item, Pairwise, Ranking, parse_verdict
 from metajudge.types.spent import TimedSpent
 
 V = TypeVar("V")
+
+
+MARKS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
+"""The five verdicts, in terms of the labels shown."""
+
+
+def reasoned_schema(name: str, verdict: str, kind: dict[str, Any]) -> OutputSchema:
+    """A reply of reasoning and a verdict. Reasoning first: constrained decoding writes properties in this order."""
+    return OutputSchema(name, object_schema({"reasoning": {"type": "string"}, verdict: kind}))
+
+
+SCHEMA = reasoned_schema("pairwise_judgment", "verdict", {"type": "string", "enum": list(MARKS)})
+
+_STATED = re.compile(r"(?:\"verdict\"\s*:\s*\"|\[\[)\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*(?:\"|\]\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoned(Generic[V]):
+    """A judge's reasoning, and its verdict: a mark in terms of the labels shown, or a grade."""
+
+    reasoning: str
+    verdict: V
+
+
+def parse_pairwise_reply(text: str) -> Reasoned[str]:
+    """Reads ``{"reasoning": string, "verdict": one of the five marks}`` and nothing else.
+
+    A code fence around the object and a leading ``<think>`` block are tolerated.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
+    return read_reasoned(text, "verdict", _verdict_fault)
+
+
+def _verdict_fault(mark: Any) -> str | None:
+    return None if mark in MARKS else f"verdict must be one of {', '.join(MARKS)}, not {shortened(mark)}"
+
+
+def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> Reasoned[Any]:
+    """The reasoning and the verdict of a reply with exactly these two properties.
+
+    Args:
+        fault_of: what is wrong with its value; None for a good one.
+
+    Raises:
+        ReplyProblemsError: with every problem found.
+    """
+    answer = load_object(text)
+    problems = name_problems(answer, ("reasoning", verdict))
+    if not isinstance(answer.get("reasoning", ""), str):
+        problems.append("reasoning must be a string")
+    fault = fault_of(answer[verdict]) if verdict in answer else None
+    problems += [fault] if fault else []
+    if problems:
+        raise ReplyProblemsError(problems)
+    return Reasoned(answer["reasoning"], answer[verdict])
+
+
+def stated_marks(text: str) -> Sequence[str]:
+    """The different verdicts a text states as a property or in double brackets, in order of appearance."""
+    return list(dict.fromkeys(re.sub(r"\s", "", mark) for mark in _STATED.findall(text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
 """The names by which language models and their makers give themselves away, from ``known_names.toml``."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal
+
+from metajudge.files.packaged import packaged
 
 Certainty = Literal["sure", "name", "capital", "word"]
 Kind = Literal["id", "family", "maker"]
@@ -35,8 +35,7 @@ class KnownName:
 def known_names() -> Mapping[str, KnownName]:
     """Every name by its key."""
     found: dict[str, KnownName] = {}
-    text = files("metajudge.judging").joinpath("known_names.toml").read_text("utf-8")
-    tables: dict[Kind, dict[str, dict[Certainty, list[str]]]] = tomllib.loads(text)  # type: ignore[assignment]
+    tables: dict[Kind, dict[str, dict[Certainty, list[str]]]] = packaged("judging", "known_names")  # type: ignore[assignment]
     for kind, table in tables.items():
         for family, by_certainty in table.items():
             for certainty, names in by_certainty.items():

@@ -4,14 +4,13 @@ What a ballot depends on is in its key: the question, every answer as shown, who
 the order. Nothing else: an earlier ballot with the same key is the same ballot.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 from metajudge.agents.exchange import ask
 from metajudge.errors import FailureKind
+from metajudge.files.packaged import packaged
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, answer_request, copies
 from metajudge.judging.blinding import RULE, BlindingReport, blind
@@ -25,7 +24,7 @@ from metajudge.providers.model import Model, Parameters, request_key
 from metajudge.readers.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
-_DOMAINS = tomllib.loads(files("metajudge.peers").joinpath("domains.toml").read_text("utf-8"))
+_DOMAINS = packaged("peers", "domains")
 
 DOMAINS: dict[str, tuple[Criterion, ...]] = {name: weighted(one["criteria"]) for name, one in _DOMAINS.items()}
 """Domain -> its criteria. A question of no domain, or of another one, is ranked without criteria."""

@@ -43,12 +43,11 @@ right-to-left marks, line and paragraph separators, ``[[A>B]]``, ``<<<``, code f
 
 import re
 import threading
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from metajudge.concurrency import LONG_TEXT
+from metajudge.files.packaged import packaged
 from metajudge.prompts.versions import FIRST
 from metajudge.types.digests import text_digest
 
@@ -97,7 +96,7 @@ class _Markers:
 @cache
 def _markers(rules: int) -> _Markers:
     found: dict[str, list[str]] = {}
-    for one in tomllib.loads(files("metajudge.prompts").joinpath("chat_markers.toml").read_text("utf-8"))["marker"]:
+    for one in packaged("prompts", "chat_markers")["marker"]:
         if one["since"] <= rules:
             found.setdefault(one["kind"], []).extend(one["tokens"])
     of = {kind: f"(?:{'|'.join(tokens)})" for kind, tokens in found.items()}

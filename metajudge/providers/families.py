@@ -16,12 +16,12 @@ What is not recognised is not warned of: an unknown model's maker cannot be read
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Literal
+
+from metajudge.files.packaged import packaged
 
 FamilyPolicy = Literal["warn", "forbid", "ignore"]
 """What to do where an agent is of the judge's or a candidate's family: ask, and say so once an agent, family and role;
@@ -29,9 +29,7 @@ leave the judgment unasked, as failed with the reason, while the rest of the run
 
 Role = Literal["judge", "candidate"]
 
-FAMILIES: Mapping[str, str] = tomllib.loads(
-    (resources.files("metajudge.providers") / "families.toml").read_text("utf-8")
-)["families"]
+FAMILIES: Mapping[str, str] = packaged("providers", "families")["families"]
 """Family -> the names its models are known by, of ``families.toml``."""
 
 _KNOWN = {

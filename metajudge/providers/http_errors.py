@@ -4,13 +4,11 @@ import contextlib
 import re
 import ssl
 import time
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 import orjson
@@ -29,6 +27,7 @@ from metajudge.errors import (
     RefusedError,
     ServerError,
 )
+from metajudge.files.packaged import packaged
 
 _EXCERPT = 200
 _WORDS = 8_000
@@ -69,8 +68,7 @@ class Asked:
 
 @cache
 def _wordings() -> dict[str, re.Pattern[str]]:
-    text = (resources.files("metajudge.providers") / "wordings.toml").read_text("utf-8")
-    return {name: re.compile("|".join(known), re.IGNORECASE) for name, known in tomllib.loads(text).items()}
+    return {name: re.compile("|".join(one), re.IGNORECASE) for name, one in packaged("providers", "wordings").items()}
 
 
 def says(kind: str, words: str) -> bool:

@@ -11,17 +11,16 @@ English, and at least 30 characters a response. Every row left out is counted wi
 """
 
 import random
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from metajudge.errors import InputError
+from metajudge.files.packaged import packaged
 from metajudge.readers.cells import nested
 from metajudge.readers.items import open_items
 from metajudge.readers.lines import Line, Reject, Source, read_lines
@@ -33,9 +32,7 @@ SEED = 42
 
 MIN_CHARACTERS = 30
 
-ARENA_MODELS: Mapping[str, str] = tomllib.loads(
-    files("metajudge.readers").joinpath("arena_models.toml").read_text("utf-8")
-)
+ARENA_MODELS: Mapping[str, str] = packaged("readers", "arena_models")
 """Ids in Arena-100k -> the names of the study's table 5."""
 
 _WINNERS = {"model_a": "A>B", "model_b": "B>A"}

@@ -1,12 +1,9 @@
 """Sentences for what a machine decided and for why a review is here. Pure."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
+from metajudge.files.packaged import packaged
 from metajudge.reviewables.sheet import Tone
 from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.types import SignalValue
@@ -17,11 +14,6 @@ ACTIONS = {
     "REVIEW_PRIORITY": "sent to review first",
     "REJECT": "rejected",
 }
-
-
-@cache
-def _signals() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(files("metajudge.reviewables").joinpath("signals.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +33,7 @@ def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
 
 
 def _signal_line(name: str, value: SignalValue) -> SignalLine:
-    known = _signals().get(name, {"title": name})
+    known = packaged("reviewables", "signals").get(name, {"title": name})
     title = known["title"]
     if value.value is None:
         return SignalLine(title, f"None: {value.detail or value.state}.", "", "", present=False)

@@ -3,12 +3,12 @@
 import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from metajudge.errors import ConfigurationError
+from metajudge.files.packaged import packaged
 from metajudge.readers.own_notes import KEY
 from metajudge.systems.argilla import Argilla
 from metajudge.systems.langfuse import Langfuse
@@ -86,26 +86,14 @@ def _assessment(note: Note) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """How a system is opened.
-
-    Attributes:
-        title: its name for people.
-        address: variables that may have its address, the first one set counts.
-        default: the address where none is given.
-        headers: header and value, with ``{VARIABLE}`` in it; of several values the first whose variables are all set.
-            What follows ``Basic`` is encoded.
-        keys: variables whose values must appear in no message.
-        make: makes the system on a connection, for a project or experiment (None for the default one).
-    """
+class Entry(NamedTuple):
+    """How a system is opened; see ``systems.toml``."""
 
     title: str
-    address: tuple[str, ...]
+    address: list[str]
     default: str
-    headers: tuple[tuple[str, str], ...]
-    keys: tuple[str, ...]
-    make: Callable[[Connection, str | None], System]
+    headers: list[tuple[str, str]]
+    keys: list[str]
 
     def headers_from(self, environ: Mapping[str, str]) -> dict[str, str]:
         """The headers with the key, as far as the environment has it."""
@@ -121,56 +109,15 @@ class Entry:
 
 _VARIABLE, _BASIC = re.compile(r"\{(\w+)\}"), "Basic "
 
-SYSTEMS: Mapping[str, Entry] = {
-    "mlflow": Entry(
-        "MLflow",
-        ("MLFLOW_TRACKING_URI",),
-        "http://127.0.0.1:5000",
-        (
-            ("authorization", "Bearer {MLFLOW_TRACKING_TOKEN}"),
-            ("authorization", "Basic {MLFLOW_TRACKING_USERNAME}:{MLFLOW_TRACKING_PASSWORD}"),
-            ("authorization", "Basic {MLFLOW_TRACKING_USERNAME}:"),
-        ),
-        ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD"),
-        MLflow,
-    ),
-    "phoenix": Entry(
-        "Phoenix",
-        ("PHOENIX_BASE_URL", "PHOENIX_COLLECTOR_ENDPOINT"),
-        "http://127.0.0.1:6006",
-        (("authorization", "Bearer {PHOENIX_API_KEY}"),),
-        ("PHOENIX_API_KEY",),
-        Phoenix,
-    ),
-    "langfuse": Entry(
-        "Langfuse",
-        ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
-        "https://cloud.langfuse.com",
-        (("authorization", "Basic {LANGFUSE_PUBLIC_KEY}:{LANGFUSE_SECRET_KEY}"),),
-        ("LANGFUSE_SECRET_KEY",),
-        Langfuse,
-    ),
-    "langsmith": Entry(
-        "LangSmith",
-        ("LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT"),
-        "https://api.smith.langchain.com",
-        (
-            ("x-api-key", "{LANGSMITH_API_KEY}"),
-            ("x-api-key", "{LANGCHAIN_API_KEY}"),
-            ("x-tenant-id", "{LANGSMITH_WORKSPACE_ID}"),
-        ),
-        ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"),
-        LangSmith,
-    ),
-    "argilla": Entry(
-        "Argilla",
-        ("ARGILLA_API_URL",),
-        "http://localhost:6900",
-        (("x-argilla-api-key", "{ARGILLA_API_KEY}"),),
-        ("ARGILLA_API_KEY",),
-        Argilla,
-    ),
+SYSTEMS: Mapping[str, Entry] = {name: Entry(**one) for name, one in packaged("systems", "systems").items()}
+_MADE: Mapping[str, Callable[[Connection, str | None], System]] = {
+    "mlflow": MLflow,
+    "phoenix": Phoenix,
+    "langfuse": Langfuse,
+    "langsmith": LangSmith,
+    "argilla": Argilla,
 }
+"""What makes a system on a connection, for a project or experiment (None for the default one)."""
 
 
 def open_system(
@@ -199,4 +146,4 @@ def open_system(
     given = address or next((environ[one] for one in entry.address if environ.get(one)), entry.default)
     headers = entry.headers_from(environ)
     secrets = (*(environ.get(one, "") for one in entry.keys), *headers.values())
-    return entry.make(Connection(given, headers, secrets, per_second=per_second), project)
+    return _MADE[name](Connection(given, headers, secrets, per_second=per_second), project)

@@ -12,8 +12,8 @@ from metajudge.agents.mending import is_torn, mend
 from metajudge.agents.parse import ReplyProblemsError, parse_reply
 from metajudge.agents.schema import ReplyForm, output_schema
 from metajudge.errors import FailureKind
-from metajudge.judging.replies import SCHEMA as PAIRWISE
-from metajudge.judging.replies import parse_pairwise_reply
+from metajudge.judging.judges import SCHEMA as PAIRWISE
+from metajudge.judging.judges import parse_pairwise_reply
 from metajudge.providers.model import Message, ModelRequest, Parameters
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.rubric import load_rubric

@@ -3,7 +3,7 @@
 import json
 import zlib
 
-from metajudge.judging.replies import MARKS
+from metajudge.judging.judges import MARKS
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
 

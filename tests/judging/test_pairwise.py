@@ -18,9 +18,17 @@ from metajudge.errors import (
     RateLimitedError,
     RefusedError,
 )
-from metajudge.judging.judges import GradingJudge, PairwiseJudge, orders_of, parse_grading_reply
+from metajudge.judging.judges import (
+    MARKS,
+    SCHEMA,
+    GradingJudge,
+    PairwiseJudge,
+    orders_of,
+    parse_grading_reply,
+    parse_pairwise_reply,
+    stated_marks,
+)
 from metajudge.judging.records import combine, judgment_of, support
-from metajudge.judging.replies import MARKS, SCHEMA, parse_pairwise_reply, stated_marks
 from metajudge.prompts.meta_judge import render_request
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.stack import Resources, wrap_model

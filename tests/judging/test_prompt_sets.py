@@ -8,8 +8,7 @@ from metajudge.agents.schema import output_schema
 from metajudge.clashes.run import clash
 from metajudge.judging.blinding import blind
 from metajudge.judging.criteria import GENERIC
-from metajudge.judging.judges import GRADING_SCHEMA, RankingForm, ranking_request, templates_digest
-from metajudge.judging.replies import SCHEMA
+from metajudge.judging.judges import GRADING_SCHEMA, SCHEMA, RankingForm, ranking_request, templates_digest
 from metajudge.judging.run import grade_items, judge_items
 from metajudge.panels.config import panel_config
 from metajudge.peers.run import run_peers
