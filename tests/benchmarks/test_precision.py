@@ -15,7 +15,7 @@ def observations(correct, *, questions=None, categories=None, orders=None):
         category = categories[number] if categories else "Math"
         item = Item(id=name, question=name, responses={"A": "", "B": ""}, label="A>B", category=category)
         verdict = "A>B" if right else "B>A"
-        records.add(Judgment(id=f"j{number}", item=item, judge="owl", verdict=verdict, order=tuple(order)))
+        records.add_block([Judgment(id=f"j{number}", item=item, judge="owl", verdict=verdict, order=tuple(order))])
     return observed(records, np.arange(len(correct)))
 
 
