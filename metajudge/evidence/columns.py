@@ -189,7 +189,7 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """What n recorded verdicts say beside one another; each has a support of its peers."""
+    """Agreement among n recorded verdicts; each has a support of its peers."""
 
     order: SignalColumn
     strength: SignalColumn

@@ -61,20 +61,21 @@ def threshold_of(config: PanelConfig) -> float:
 
 
 def endpoint_limits(config: PanelConfig, run: LimitSettings) -> dict[Endpoint, LimitSettings]:
-    """The limits of a panel file by endpoint; its keys are providers' names or base URLs.
-
-    Where nothing is set, and no number was chosen for the run, a provider's own number of slots holds.
+    """The limits of a panel file by endpoint, else of its provider; its keys are providers' names or base URLs.
 
     Raises:
         ConfigurationError: a key that is neither.
     """
     found: dict[Endpoint, LimitSettings] = {}
-    for agent in () if run.given else config.models:
+    for agent in config.models:
         if agent.model.partition(":")[0] not in PROVIDERS:  # an object of the caller's
             continue
         spec = parse_agent_spec(agent.spec())
-        if (slots := PROVIDERS[spec.provider].slots) is not None:
-            found[spec.endpoint] = replace(run, per_endpoint=slots)
+        provider = PROVIDERS[spec.provider]
+        slots = run.per_endpoint if run.given else provider.slots or run.per_endpoint
+        rate = run.requests_per_minute or provider.requests_per_minute
+        if (own := replace(run, per_endpoint=slots, requests_per_minute=rate)) != run:
+            found[spec.endpoint] = own
     for where, limits in config.limits.items():
         rates = limits.requests_per_minute or config.requests_per_minute, limits.tokens_per_minute
         settings = LimitSettings(run.concurrency, limits.concurrency, *rates, given=run.given)

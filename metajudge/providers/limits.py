@@ -142,7 +142,7 @@ class LimitSettings:
         per_endpoint: calls in flight at one endpoint, None for no other bound than ``concurrency``.
         requests_per_minute: calls started at one endpoint, None for no bound.
         tokens_per_minute: tokens of input and output at one endpoint, None for no bound.
-        given: whether somebody chose ``concurrency``; else a server on this machine begins with few calls.
+        given: whether ``concurrency`` was chosen; else a server on this machine begins with few calls.
     """
 
     concurrency: int = 64

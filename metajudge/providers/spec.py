@@ -43,6 +43,7 @@ class Provider:
         max_tokens_name: how the limit of output tokens is called there.
         thinking_budget: where in a request the tokens that a model may think for stand, with dots; empty for nowhere.
         slots: calls in flight where nothing is chosen; None for the run's.
+        requests_per_minute: to its address where nothing is chosen; None for no bound.
         tested: what the profile was tested against; empty for nothing but the protocol.
     """
 
@@ -59,6 +60,7 @@ class Provider:
     max_tokens_name: str = "max_tokens"
     thinking_budget: str = ""
     slots: int | None = None
+    requests_per_minute: float | None = None
     tested: str = ""
 
     def endpoint(self, environ: Mapping[str, str]) -> Endpoint:

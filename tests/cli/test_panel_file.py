@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from metajudge.errors import ConfigurationError
 from metajudge.panels.building import endpoint_limits
 from metajudge.panels.config import panel_config, with_flags
 from metajudge.providers.limits import LimitSettings
+from metajudge.providers.spec import PROVIDERS
 from metajudge.readers import write_jsonl
 from metajudge.session import Session
 from tests.api.service_process import process
@@ -234,3 +236,14 @@ class TestAddresses:
         Path("own.toml").write_text('[[agents]]\nmodel = "openai:gpt-4o-mini"\n')
         assert f"texts go to {address}: gpt-4o-mini" in run("doctor", "--config", "own.toml").stdout
         assert f"texts go to {server.url} (from ANTHROPIC_BASE_URL): anthropic" in run("doctor").stdout
+
+
+def test_a_profiles_requests_a_minute_hold_where_nothing_is_chosen(monkeypatch):
+    monkeypatch.setitem(PROVIDERS, "groq", replace(PROVIDERS["groq"], requests_per_minute=30.0))
+    panel = panel_config({"agents": ["groq:m", "mistral:m"]})
+    ((where, own),) = endpoint_limits(panel, LimitSettings(8)).items()
+    assert "groq" in where.base_url
+    assert (own.requests_per_minute, own.concurrency) == (30.0, 8)
+    assert not endpoint_limits(panel, LimitSettings(8, requests_per_minute=5.0)), "a chosen number counts"
+    limited = panel_config({"agents": ["groq:m"], "limits": {"groq": {"requests_per_minute": 7}}})
+    assert [one.requests_per_minute for one in endpoint_limits(limited, LimitSettings()).values()] == [7.0]
