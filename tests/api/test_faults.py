@@ -87,8 +87,10 @@ def test_faults_upstream_lose_no_item_and_the_metrics_are_the_server_s_counts(se
         assert metric(client, "metajudge_model_failures_total", kind=kind) == server.injected.count(fault)
     assert metric(client, "metajudge_assessments_total") == 40
     assert metric(client, "metajudge_requests_total", route="/v1/vet", status=200) == 40
-    spent = sum(one.json()["cost_usd"] for one in answers if one.json()["cost_usd"] is not None)
-    assert metric(client, "metajudge_cost_usd_total") == pytest.approx(spent)
+    costs = [one.json()["cost_usd"] for one in answers]
+    spent, counted = sum(one for one in costs if one is not None), metric(client, "metajudge_cost_usd_total")
+    assert None in costs, "whether a call whose connection broke was billed is not known"
+    assert spent < counted < spent / (len(costs) - costs.count(None)) * len(costs), "the known part of these counts, too"
 
 
 def test_calls_that_a_vanished_caller_had_caused_are_counted_too(serve, models):
