@@ -66,6 +66,7 @@ MADE = {
     "metajudge/clashes/setup.py": "a name on the command line, or in a file, against the pattern of ids",
     "metajudge/evidence/text_verdict.py": "WORK: read_text_verdict",
     "metajudge/judging/identity.py": "WORK: hide_identities",
+    "metajudge/prompts/fences.py": "WORK: neutralise; the markers of chat_markers.toml",
     "metajudge/reviewables/labels.py": "WORK: in_reviewers_words; labels of a judge, escaped",
     "metajudge/providers/http_errors.py": "WORK: says; the words of wordings.toml",
     "metajudge/providers/negotiation.py": "names of our own parameters",
@@ -347,7 +348,7 @@ WORK: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
     "says": (_says, ("context ", "role system ", "stream ", "max_tokens ", "enum ", "violate ", "1 ", "a", " ")),
     "replies": (_reply, ("```json\n", "\n", "{", '{"a":', '"', '\\"', "[", "<think>", "[[A>", "[[A>>B", '"verdict": "A', "1", " ")),
     "values": (_values, (" ", "output_", "output_1", "1", "[", "[[", "a>", "A=", "_", "model a", "()", "a,", ">>", '"')),
-    "neutralise": (partial(_neutralised, rules=2), ("<|", "<|a", "<", "[/", "[INST]", "<extra_id_1", "\n\n", "\n\nHuman:", "⟦", "</s>", "\x00")),
+    "neutralise": (partial(_neutralised, rules=3), ("<|", "<|a", "<", "[/", "[INST]", "<extra_id_1", "\n\n", "\n\nHuman:", "\n ## ", "\n### Input", "◁", "<a|", "⟦", "</s>", "\x00")),
     # Longer texts are shown as written.
     "formatted": (
         lambda text: judged_text.formatted(text[: judged_text.LONGEST]),
