@@ -75,13 +75,17 @@ def vet(
         int | None, typer.Option(help="With --engine ray: blocks vetted at the same time; default 2.", min=1)
     ] = None,
     report: options.ReportOption = None,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Write no page: without --report and --json, INPUT.vet.html is written.")
+    ] = False,
     judge: Annotated[list[str] | None, typer.Option(help="Vet only this judge's judgments. Repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(help="Vet only the first N.", min=1)] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(
             help="A file of `calibrate fit`: gives each judgment the probability of being right, which decides what is "
-            "kept. `shipped`: what agreement of peers was worth on labelled sets of others.",
+            "kept. `shipped`: what agreement of peers was worth on labelled sets of others. `none`: labels in the input are "
+            "not used either.",
             metavar="FILE",
         ),
     ] = None,
@@ -136,7 +140,11 @@ def vet(
     typed = dict(locals())
     far = "://" in (out or "")
     out_file = None if out is None else near(out) if far else Path(out)
-    check_apart(inputs, [out_file, markdown, *(report or ())])
+    page = None if no_page or as_json or report or dry_run else page_path(inputs)
+    if page is not None and page.exists() and PAGE_MARK not in page.read_text("utf-8", "replace"):
+        say(f"{page} is another file and is not overwritten: no page is written (--report NAME.html names one)")
+        page = None
+    check_apart(inputs, [out_file, markdown, page, *(report or ())])
     if markdown is not None:
         check_writable(markdown)
     options.check_reports(report)
@@ -174,10 +182,13 @@ def vet(
             store=where, concurrency=sending.concurrency, budget=budget, batch=batches, notify=say, command="vet"
         )
         rewards = _rewards(inputs, opened.calibration)
-        results = _results(labelling, bars, report, audit_share)
+        results = _results(labelling, bars, audit_share)
+        known = out is None and not report and (page is None or page.exists())
         settings = None if webhook or rewards else partial(settings_digest, _settings(typed), inputs)
         summary, notices = run_stoppable(
-            lambda stop: _vet(opened, source, out_file, rejects, results, keep_failures, rewards, stop, settings)
+            lambda stop: _vet(
+                opened, source, out_file, rejects, results, keep_failures, rewards, stop, settings, known=known
+            )
         )
     if far:
         transfer(str(out_file), str(out))
@@ -188,8 +199,8 @@ def vet(
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, agents.config, agents.agent, store)
     reached = reached_by(bars, summary, results.labels)
-    told = Told(summary, results.labels, panel, rejects, reached, words, report or ())
-    if results.watcher is not None:
+    told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()))
+    if results.watcher is not None and results.watcher.judgments:
         told.write_reports(results.watcher, inputs)
     if markdown is not None:
         write_text(markdown, told.markdown())
@@ -197,14 +208,21 @@ def vet(
     raise typer.Exit(exit_code(summary.counts, strict=reading.strict, bar_missed=tell_missed(reached)))
 
 
-def _results(labelling: Labelling, bars: Sequence[Bar], report: Sequence[Path] | None, audit_share: float) -> Results:
-    """What takes the run's results; with a picture of them where a report is wanted."""
-    picture = None
-    if report:
-        from metajudge.vetting.picture import Picture  # needed for --report alone
+def _results(labelling: Labelling, bars: Sequence[Bar], audit_share: float) -> Results:
+    """What takes the run's results."""
+    from metajudge.vetting.picture import Picture  # after help and a dry run, which need none
 
-        picture = Picture(sampled=audit_share > 0)
-    return Results(given=labelling.rule, bars=bars, watcher=picture)
+    return Results(given=labelling.rule, bars=bars, watcher=Picture(sampled=audit_share > 0))
+
+
+PAGE_MARK: Final = "<dt>Command</dt><dd>metajudge vet "
+"""Stands in every page of vetting, and tells it from other files of the same name."""
+
+
+def page_path(inputs: Sequence[str]) -> Path:
+    """Where the page is written if nothing else is said: in the working directory, under the name of the input."""
+    name = Path(inputs[0]).name.partition(".")[0] if len(inputs) == 1 and inputs[0] != "-" else ""
+    return Path(f"{name or 'metajudge'}.vet.html")
 
 
 def _engine(name: str, workers: int | None) -> Callable[..., Engine]:
@@ -224,7 +242,7 @@ def _webhook(url: str | None) -> "Webhook | None":
 
 
 _NO_SETTINGS: Final = frozenset(
-    {"inputs", "store", "out", "report", "fail_under", "markdown", "as_json", "dry_run", "sending"}
+    {"inputs", "store", "out", "report", "no_page", "fail_under", "markdown", "as_json", "dry_run", "sending"}
     | {"engine", "workers"}
 )
 """Options on which no result depends."""
@@ -251,20 +269,25 @@ async def _vet(
     rewards: "Sequence[RewardScore] | None",
     stop: Stop,
     settings: Callable[[], str | None] | None,
+    *,
+    known: bool,
 ) -> tuple[VetSummary, list[str]]:
     """Vets a source, or finds that an identical run has vetted it; returns what came of it, and what is to be told.
 
     Args:
         settings: gives the digest of what the results depend on, None where that cannot be known.
+        known: whether the counts of an identical run are enough.
     """
+    from metajudge.vetting.answer import lower_cuts, read_first  # after help
+
     summary = VetSummary()
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(engine)
         rerun = None
-        known = None if settings is None else settings()
-        if known is not None and engine.store is not None:
-            rerun = Rerun(engine, engine.store, known)
-            if out is None and results.watcher is None and (found := await rerun.find()) is not None:
+        before = None if settings is None else settings()
+        if before is not None and engine.store is not None:
+            rerun = Rerun(engine, engine.store, before)
+            if known and (found := await rerun.find()) is not None:
                 summary, results.labels, notices = found
                 check_labelled(results.bars, results.labels.labelled)
                 async with engine.recording(summary, stop):
@@ -278,7 +301,10 @@ async def _vet(
         )
         summary.bad_lines, summary.duplicates = source.rejects, source.duplicates
         notices = [*source.notices, *results.told]
-        if rerun is not None and settings is not None and settings() == known:  # the input is still what was read
+        if results.watcher is not None:
+            summary.read_first = read_first(results.watcher)
+            summary.lower_cuts = lower_cuts(results.watcher, summary)
+        if rerun is not None and settings is not None and settings() == before:  # the input is still what was read
             await rerun.keep(summary, results.labels, notices)
     source.write_rejects(rejects)
     return summary, notices

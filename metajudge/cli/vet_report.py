@@ -15,6 +15,7 @@ from rich.table import Table
 from metajudge.evidence.counting import Counts
 from metajudge.files.command_line import store_words
 from metajudge.panels.config import PanelConfig
+from metajudge.vetting.answer import SHOWN, answer_lines
 from metajudge.vetting.bars import Reached
 from metajudge.vetting.explanation import filled
 from metajudge.vetting.sentences import (
@@ -57,6 +58,8 @@ class Told:
     def print_text(self) -> None:
         """Prints counts, accuracy by the labels, calls and cost, and the next step."""
         console = Console(highlight=False, emoji=False)
+        for line in (*answer_lines(self.summary, self.labels), *self._found(), ""):
+            console.print(line, soft_wrap=True, markup=False)
         console.print(vetted_by(self.summary, self.panel), soft_wrap=True, markup=False)
         table = Table(box=None)
         table.add_column("")
@@ -65,9 +68,25 @@ class Told:
         for row in _counts(self.summary):
             table.add_row(*row)
         console.print(table)
+        for line in self._read_first():
+            console.print(line, soft_wrap=True, markup=False)
         following = self._filled(next_lines(self.summary, self.panel))
         for line in (*self._findings(), *self._where(), *following):
             console.print(line, soft_wrap=True, markup=False)
+
+    def _found(self) -> list[str]:
+        """What the input holds, and what its labels give."""
+        lines = [*self.summary.found, *([self.summary.fitted] if self.summary.fitted else [])]
+        return ["", *lines] if lines else []
+
+    def _read_first(self) -> list[str]:
+        """The first ones to read."""
+        shown = self.summary.read_first[:SHOWN]
+        if not shown:
+            return []
+        rest = len(self.summary.read_first) - len(shown)
+        more = [f"  ... and {rest} more: on the page, and with --json"] if rest else []
+        return ["", "Read first, the most doubtful first:", *(f"  {one.line()}" for one in shown), *more]
 
     def markdown(self) -> str:
         """The same for a pull request or a job's summary: the bars first, then the counts; not where files lie."""
@@ -78,7 +97,8 @@ class Told:
         rows += [f"| {escaped(name)} | {count} | {escaped(why)} |" for name, count, why in _counts(self.summary)]
         said = [f"- {escaped(line.strip())}" if line.startswith("  ") else escaped(line) for line in self._findings()]
         vetted = escaped(vetted_by(self.summary, self.panel))
-        parts = ["### metajudge vet", vetted, *("\n".join(lines).strip() for lines in (bars, rows, said))]
+        answer = "\n".join(f"- {escaped(line)}" for line in answer_lines(self.summary, self.labels))
+        parts = ["### metajudge vet", answer, vetted, *("\n".join(lines).strip() for lines in (bars, rows, said))]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def print_json(self) -> None:
@@ -139,12 +159,7 @@ class Told:
             )
         if summary.bad_lines:
             lines.append(f"Bad lines with reasons: {self.rejects}")
-        lines += [f"Report: {path}" for path in self.reports]
-        if not self.reports and summary.store is not None and summary.judgments:
-            lines.append(
-                "For a page with reasons, scores and the doubtful ones: the same command with --report vet.html"
-            )
-        return lines
+        return [*lines, *(f"Report: {path}" for path in self.reports if path.exists())]
 
 
 def _by_labels(counts: Counts) -> dict[str, Any] | None:

@@ -32,8 +32,15 @@ def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalVal
         missing.append("the verdict names no single winner that other judges could confirm")
     else:
         missing.append("no other judge graded this response" if grades else "no other judge compared these responses")
-    if not grades and signals["order"].state in _UNKNOWN_ORDER:
-        missing.append(_UNKNOWN_ORDER[signals["order"].state])
+    order = signals["order"].state
+    if not grades and order in _UNKNOWN_ORDER:
+        missing.append(_UNKNOWN_ORDER[order])
+    elif not grades and order in ("disagree", "other_tied"):
+        missing.append(
+            f"this judge's verdict is {'a tie' if order == 'other_tied' else 'another one'} in the other order"
+        )
+    if (signals["rationale"].value or 0) < 0:
+        missing.append("its rationale ends with another verdict")
     if grades and signals["repeats"].value is None and signals["variants"].value is None:
         missing.append("this judge graded it once")
     return ", and ".join(missing)

@@ -32,7 +32,7 @@ class Rule:
 
     Attributes:
         by: see :class:`~metajudge.types.assessment.Assessment`.
-        cut: in the unit of the rule; None of a policy, which has bands.
+        cut: in the unit of the rule; None of a policy, which has bands, and of agreement of both orders.
     """
 
     by: DecidedBy
@@ -48,8 +48,8 @@ class Rule:
 
     def __str__(self) -> str:
         """The rule as it follows "kept": its cut, and in brackets where that comes from."""
-        if self.by == "policy" or self.cut is None:
-            return "by the policy"
+        if self.cut is None:
+            return "by agreement of both orders" if self.by == "agreement" else "by the policy"
         origin = f" ({_NAMES[self.cut_from]})" if self.cut_from in _NAMES else ""
         match self.by:
             case "probability":
@@ -60,6 +60,9 @@ class Rule:
 
 
 POLICY: Final = Rule("policy", None, "policy")
+
+SAME_IN_BOTH_ORDERS: Final = Rule("agreement")
+"""Of a judge alone: its verdict is the same in both orders."""
 
 
 def own_rule(threshold: float, *, typed: bool, by_agreement: bool = False) -> Rule:

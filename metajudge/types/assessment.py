@@ -318,6 +318,8 @@ class Assessment(Spent, _Vetted):
         return "guarantee" if self.decided_by is None and self.guarantee is not None else "threshold"
 
     def _about_acceptance(self) -> str:
+        if self.decided_by == "agreement" and self.cut is None:
+            return "the judge gives the same verdict in both orders"
         reaches = "reaches" if self.accepted else "is below"
         if self.decided_by == "agreement" and self.cut is not None and self.final_score is not None:
             return f"the share of peers that agree, {(self.final_score - 1) / 4:.4g}, {reaches} {self.cut:g}"

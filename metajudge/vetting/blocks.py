@@ -22,6 +22,7 @@ from metajudge.vetting.annotating import AnnotatedColumn, Block, annotated_colum
 from metajudge.vetting.finishing import Completion, stored_key
 
 if TYPE_CHECKING:  # what is read where free evidence is weighed, or a calibration speaks
+    from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
     from metajudge.vetting.intake import Intake
@@ -60,7 +61,12 @@ class Vetting:
     _keys_of: dict[int, str] = field(default_factory=dict)
 
     async def prepare(
-        self, right: Right | None, rewards: "Iterable[RewardScore] | None" = None, *, strict: bool = True
+        self,
+        right: Right | None,
+        rewards: "Iterable[RewardScore] | None" = None,
+        *,
+        strict: bool = True,
+        own: "Calibration | None" = None,
     ) -> None:
         """Works out free evidence and probabilities where they are needed.
 
@@ -68,6 +74,7 @@ class Vetting:
             right: what counts as right; None for the default of each kind of verdict.
             rewards: reward models' scores, for a calibration that reads them.
             strict: whether a table of which no judge is one of the calibration's is an error.
+            own: a calibration fitted to the labels of the table.
 
         Raises:
             InputError: the calibration is for something else, or a signal it reads is not there.
@@ -82,11 +89,11 @@ class Vetting:
                 from metajudge.vetting.outcomes import outcomes_of
 
                 self.evidence = outcomes_of(table.facts, self.vetter.panel_of, right, table.wanted)
-            if self.completion.calibration is not None:
+            if own is not None or self.completion.calibration is not None:
                 wanted = np.zeros(len(table.facts), dtype=bool)
                 wanted[table.wanted] = True
                 self.probabilities = self.completion.probabilities(
-                    table.facts, self.vetter, wanted=wanted, rewards=rewards, strict=strict
+                    table.facts, self.vetter, wanted=wanted, rewards=rewards, strict=strict, own=own
                 )
 
         await off_the_loop(weighed, table.characters)

@@ -4,37 +4,40 @@ The sample's three judges are fictional; it shows how vetting works and measures
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 
 from metajudge.errors import OutputError
-from metajudge.evidence.columns import compare, signal_columns
-from metajudge.evidence.counting import Counted, Counts, code_of, compared_by, fate_of, said_by
-from metajudge.evidence.dependence import dependence_of
-from metajudge.evidence.peers import PeerSupport
-from metajudge.evidence.score import signal_score
+from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.units import Clusters
-from metajudge.evidence.verdicts import VerdictsBuilder
-from metajudge.evidence.words import evidence_in_words
-from metajudge.scoring.formulas import exceeds
-from metajudge.types import Judgment, SignalValue
-
-THRESHOLD = 4.5
+from metajudge.reviewables.wording import signal_lines
+from metajudge.types import Assessment, Judgment
+from metajudge.vetting.answer import WEIGHED
 
 
 @dataclass(frozen=True, slots=True)
 class Vetted:
-    """One judgment of the sample, its score in [1, 5] and what was found about it."""
+    """One judgment of the sample and what was found about it."""
 
     judgment: Judgment
-    score: float
-    kept: bool
-    because: tuple[str, ...]
+    assessment: Assessment
 
     @property
     def right(self) -> bool:
         """Whether its verdict is the labelled one."""
         return self.judgment.correct is True
+
+    @property
+    def trust(self) -> float:
+        """The probability of being right, where there is one, else the score."""
+        found = self.assessment.probability
+        return (self.assessment.final_score or 0.0) if found is None else found
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The evidence in words."""
+        present = [(name, one) for name, one in (self.assessment.signals or {}).items() if one.value is not None]
+        return tuple(signal_lines({name: one})[0].words.rstrip(".") for name, one in present if name in WEIGHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,47 +82,26 @@ def save_sample(path: str) -> None:
 
 
 def demonstrate() -> Demonstration:
-    """Vets the sample by free evidence, as ``metajudge vet`` does without agents; labels only count what was kept."""
+    """Vets the sample as ``metajudge vet`` does without agents."""
+    from metajudge.blocking import vet  # after help
+
     judgments = sample_judgments()
-    builder = VerdictsBuilder()
-    builder.add_all(judgments)
-    facts = builder.facts()
-    rules = facts.rules()
-    compared = compare(replace(facts, copies=dependence_of(facts, rules).copies), rules)
-    columns = signal_columns(facts, compared)
-    found = dict[str, Vetted | None]()
-    for row, judgment in enumerate(judgments):
-        values = {name: column.at(row) for name, column in columns.items()}
-        signals = {name: value for name, value in values.items() if value is not None}
-        found[judgment.id] = _vetted(judgment, signals, compared.peers.values[compared.peers.codes[row]])
     counts = Counts(clusters=Clusters(judgments))
-    for one in judgments:
-        ended = found[one.id]
-        fate = fate_of(None if ended is None else ended.kept)
-        code = code_of(compared_by(one, counts.rules))
-        counts.count(one.id, counts.clusters.number(one.item), said_by(one.verdict), fate, code)
-    vetted = [one for one in found.values() if one is not None]
-    kept = [one for one in vetted if one.kept]
-    discarded = [one for one in vetted if not one.kept]
+    vetted = [Vetted(*both) for both in zip(judgments, vet(judgments), strict=True)]
+    for one in vetted:
+        counts.add(one.judgment, one.assessment)
+    kept = [one for one in vetted if one.assessment.kept]
     return Demonstration(
         judges=len({judgment.judge for judgment in judgments}),
         rows=counts.rows(),
-        example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.score),
-        example_discarded=_clearest(discarded, lambda one: not one.right, lambda one: one.score),
+        example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.trust),
+        example_discarded=_clearest(
+            [one for one in vetted if one.assessment.kept is False], lambda one: not one.right, lambda one: one.trust
+        ),
         fooled=tuple(one for one in kept if not one.right),
     )
 
 
-def _vetted(judgment: Judgment, signals: dict[str, SignalValue], peers: PeerSupport) -> Vetted | None:
-    if judgment.verdict is None:
-        return None
-    score = signal_score(signals)
-    if score is None:
-        return None
-    because = evidence_in_words(signals, peers)
-    return Vetted(judgment, score, bool(exceeds(score, THRESHOLD)), tuple(because))
-
-
 def _clearest(vetted: list[Vetted], fits: Callable[[Vetted], bool], key: Callable[[Vetted], float]) -> Vetted:
-    """The judgment with the clearest evidence among those that fit; the first in the file where scores are equal."""
+    """The judgment with the clearest evidence among those that fit; the first in the file where these are equal."""
     return min((one for one in vetted if fits(one)), key=key)

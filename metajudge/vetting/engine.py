@@ -214,6 +214,7 @@ class Engine(Session):
 
             table = await Intake.around(around)
         vetting = Vetting(table, vetter, self._finishing, policy, self._store, self.run_id)
+        self._finishing.say_without_labels(self._notices.say)
         await vetting.prepare(self._right, strict=False)
         [known] = await vetting.settle([(0, 0, judgment)])
         block = known or await vetting.ask(0, 0, judgment, heard)
@@ -285,7 +286,6 @@ class Engine(Session):
                 await asyncio.sleep(0)  # an interruption is heard between two blocks
             table = reading.intake()
             take = results.expect_blocks(table)
-            self._finishing.describe(summary)
             vetting = Vetting(table, self.vetter, self._finishing, self.policy, self._store, self.run_id, keep_failures)
             rows = await self._weigh(vetting, table, rewards, summary)
 
@@ -327,7 +327,12 @@ class Engine(Session):
         self, vetting: Vetting, table: "Intake", rewards: "Iterable[RewardScore] | None", summary: VetSummary
     ) -> Rows:
         """Works out free evidence and probabilities; returns the rows to vet."""
-        await vetting.prepare(self._right, rewards)
+        summary.describe_input(table)
+        own = await self._finishing.own_fit(table, self.vetter, self._right)
+        if own is None:
+            self._finishing.say_without_labels(self._notices.say)
+        self._finishing.describe(summary, own)
+        await vetting.prepare(self._right, rewards, own=None if own is None else own.calibration)
         if vetting.evidence is not None:
             summary.describe_evidence(vetting.evidence.rules, vetting.evidence.dependence)
         return table.wanted

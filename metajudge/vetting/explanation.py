@@ -156,7 +156,9 @@ class Gathered:
         if assessment.failure is not None and assessment.status is Status.UNSCORED:
             (self.nothing if reach is None else self.missing)[assessment.failure.message] += times
         by_score = assessment.decision is None and assessment.probability is None and "repeats" not in signals
-        if reach is None or not by_score:  # the score decides on pairs, and says nothing of verdicts that are none
+        decided = rule_of(assessment) is not None and assessment.decided_by == "score"
+        # The score decides on pairs with peers, and says nothing of others unless it was asked to.
+        if reach is None or not by_score or not (decided or signals["peers"].value is not None):
             return
         self.threshold = min(assessment.threshold, self.threshold or assessment.threshold)
         self.reachable = max(reach, self.reachable or reach)

@@ -4,13 +4,16 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError
 from metajudge.store import Store
-from metajudge.strategies import Vetter
+from metajudge.strategies import StrategyName, Vetter
 from metajudge.strategies.rule import check_cut
-from metajudge.types import Assessment, Judgment, digest
+from metajudge.types import Assessment, Judgment, Right, digest
 from metajudge.vetting.summary import VetSummary
 
 if TYPE_CHECKING:
@@ -24,7 +27,11 @@ if TYPE_CHECKING:
     from metajudge.reviews.review import ReviewRow
     from metajudge.stats.arrays import Bools, Indices
     from metajudge.vetting.intake import Intake
+    from metajudge.vetting.own_fit import OwnFit
     from metajudge.vetting.probability import Probabilities
+
+NO_CALIBRATION: Final = "none"
+"""In place of a calibration: labels of the input are not used either."""
 
 REVIEWS_AT_ONCE = 1_000
 """Reviews are queued in the store in groups of about this size, and at the end of a run."""
@@ -40,6 +47,7 @@ class Completion:
         policy_per_call: whether each judgment is given a policy: then reviews need none here.
 
     Attributes:
+        uses_labels: whether labels of an input give its probabilities where free evidence alone would decide.
         opened: reviews queued so far that were not there before.
 
     Raises:
@@ -56,6 +64,9 @@ class Completion:
         reviewers: int = 1,
         policy_per_call: bool = False,
     ) -> None:
+        self.uses_labels = calibration is None
+        if isinstance(calibration, str | Path) and str(calibration) == NO_CALIBRATION:
+            calibration = None
         if isinstance(calibration, str | Path):
             from metajudge.calibration.files import load_calibration
 
@@ -71,6 +82,7 @@ class Completion:
         self._store: Store | None = None
         self._broken: BrokenPromises | None = None
         self._seed = 0
+        self._without_labels: str | None = None
         if not 0 <= audit_share <= 1:
             raise ConfigurationError(
                 f"the review sample must be a fraction from 0 to 1, not {audit_share:g}; .05 is one in twenty"
@@ -98,12 +110,9 @@ class Completion:
         self._store, self._seed = store, vetter.seed or 0
         if store is not None and self.calibration is not None:
             from metajudge.monitor.records import BrokenPromises
-            from metajudge.monitor.stored import CALIBRATION
 
-            self._broken, name = BrokenPromises(store), self.calibration.digest
-            if not await store.audit_log.entries(CALIBRATION, name, limit=1):
-                content = json.loads(self.calibration.to_json())
-                await store.audit_log.append(CALIBRATION, name, content, now=time.time())
+            self._broken = BrokenPromises(store)
+            await self._remember(store, self.calibration)
         if self._given is None:
             return
         from metajudge.feedback.loop import policy_in_force
@@ -111,12 +120,49 @@ class Completion:
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
 
+    async def _remember(self, store: Store, calibration: "Calibration") -> None:
+        from metajudge.monitor.stored import CALIBRATION
+
+        name = calibration.digest
+        if not await store.audit_log.entries(CALIBRATION, name, limit=1):
+            await store.audit_log.append(CALIBRATION, name, json.loads(calibration.to_json()), now=time.time())
+
+    async def own_fit(self, table: "Intake", vetter: Vetter, right: Right | None) -> "OwnFit | None":
+        """P(right) by the labels of the input; None where something else decides, or there are no labels.
+
+        Raises:
+            ConfigurationError: a typed cut in P, and no label to compare it with.
+        """
+        free = all(one.strategy is StrategyName.SIGNALS and not one.threshold_typed for one in vetter.panels)
+        scored = self.policy is not None and self.policy.basis == "score"
+        if scored or not (self.uses_labels and free):
+            return None
+        from metajudge.vetting.own_fit import own_fit
+
+        facts, wanted = table.facts, np.isin(np.arange(len(table.facts)), table.wanted)
+        found = await off_the_loop(lambda: own_fit(facts, wanted, right), table.characters)
+        if found is not None and self._store is not None:
+            await self._remember(self._store, found.calibration)
+        if found is None:
+            for cut in {one.cut for one in vetter.panels}:
+                check_cut(cut, calibrated=False, policy=False)
+        return found
+
     def check(self, policy: "Policy", vetter: Vetter, say: Callable[[str], None]) -> None:
         """Checks that a policy can decide on the panels' results; reports where its input is missing."""
         from metajudge.vetting.policies import check_panels, mismatch
 
         check_panels(policy, vetter.panels)
-        if (remark := mismatch(policy, vetter.panels, calibrated=self.calibration is not None)) is not None:
+        remark = mismatch(policy, vetter.panels, calibrated=self.calibration is not None)
+        if remark is not None and self.uses_labels and policy.basis == "probability":
+            self._without_labels = remark
+        elif remark is not None:
+            say(remark)
+
+    def say_without_labels(self, say: Callable[[str], None]) -> None:
+        """Reports what is missing where labels of the input might have given probabilities, and did not."""
+        remark, self._without_labels = self._without_labels, None
+        if remark is not None:
             say(remark)
 
     def check_cuts(self, panel: "PanelConfig") -> None:
@@ -126,7 +172,8 @@ class Completion:
             ConfigurationError: see :func:`metajudge.strategies.rule.check_cut`.
         """
         for cut in panel.cuts:
-            check_cut(cut, calibrated=self.calibration is not None, policy=self._given is not None)
+            calibrated = self.calibration is not None or (self.uses_labels and not panel.agents)
+            check_cut(cut, calibrated=calibrated, policy=self._given is not None)
 
     def config(self) -> dict[str, Any]:
         """Its part of a run's record."""
@@ -139,8 +186,10 @@ class Completion:
             found["audit_share"] = self._audit_share
         return found
 
-    def describe(self, summary: VetSummary) -> None:
+    def describe(self, summary: VetSummary, own: "OwnFit | None" = None) -> None:
         """Notes in a run's summary which calibration and policy it uses."""
+        if own is not None:
+            summary.calibrated, summary.fitted, summary.limits = True, own.sentence, own.limits
         if self.calibration is not None:
             summary.calibrated, summary.transferred = True, self.calibration.is_shipped
             summary.guarantees = self.calibration.meanings
@@ -166,6 +215,7 @@ class Completion:
         wanted: "Bools | None" = None,
         rewards: "Iterable[RewardScore] | None" = None,
         strict: bool = True,
+        own: "Calibration | None" = None,
     ) -> "Probabilities | None":
         """What the calibration says of the judgments of an input; None without one.
 
@@ -173,16 +223,18 @@ class Completion:
             facts: of all records of the input.
             wanted: [n] which of them are vetted; None for all.
             strict: whether an input of which no judge is one of the calibration's is an error.
+            own: a calibration fitted to the labels of the input, in place of the one given.
 
         Raises:
             InputError: the calibration is for something else, or a signal it reads is not there.
         """
-        if self.calibration is None:
+        calibration = own or self.calibration
+        if calibration is None:
             return None
         from metajudge.vetting.probability import Probabilities
 
         return Probabilities.of_facts(
-            self.calibration,
+            calibration,
             facts,
             panels=vetter.panels,
             wanted=wanted,

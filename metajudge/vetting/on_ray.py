@@ -90,8 +90,15 @@ class RayEngine(Engine):
         if any(one.strategy is StrategyName.SIGNALS for one in self.vetter.panels):
             self._whole = await off_the_loop(lambda: of_judges(facts, self._right), table.characters)
             summary.describe_evidence(*self._whole[:2])
+        summary.describe_input(table)
+        own = await self.finishing.own_fit(table, self.vetter, self._right)
+        if own is None:
+            self.finishing.say_without_labels(self.note)
+        self.finishing.describe(summary, own)
+        fitted = None if own is None else own.calibration
         vetting.probabilities = await off_the_loop(
-            lambda: self.finishing.probabilities(facts, self.vetter, wanted=wanted, rewards=rewards), table.characters
+            lambda: self.finishing.probabilities(facts, self.vetter, wanted=wanted, rewards=rewards, own=fitted),
+            table.characters,
         )
         return table.wanted
 

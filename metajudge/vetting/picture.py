@@ -14,30 +14,40 @@ from numpy.typing import NDArray
 
 from metajudge.decision import Policy
 from metajudge.errors import FailureKind
+from metajudge.evidence.score import standing
 from metajudge.evidence.units import Asked
-from metajudge.strategies.rule import rule_of
+from metajudge.strategies.rule import SAME_IN_BOTH_ORDERS, rule_of
 from metajudge.types import Assessment, DecidedBy, Judgment
 from metajudge.vetting.annotating import Block
 from metajudge.vetting.intake import Intake
 
+READ_FIRST: Final = 40
+"""Judgments named that are to be read first, at most one of each item."""
 MOST_SHOWN: Final = 12
-"""Doubtful judgments shown."""
+"""Of these, those shown with their texts."""
 MOST_WRONG: Final = 6
 """Judgments shown that were kept although their label says that they are wrong."""
 
-LOOKED_AT: Final = 40 * MOST_SHOWN
+LOWER_CUTS: Final = (0.8, 0.7)
+"""Cuts in P of which it is told what they would keep."""
+LOOKED_AT: Final = 10 * READ_FIRST
 FAR: Final = 1e9
-"""The distance where nothing decided."""
+"""The distance where nothing decided; added to where free evidence puts such a judgment."""
+EVEN: Final = 0.5
+"""The probability that tells least."""
+KEPT: Final = 2
+"""The group of what is kept (:func:`group_of`)."""
 NEVER: Final = 3
 """The group of what is never shown."""
 
 
 def group_of(assessment: Assessment) -> int:
-    """0 for what a policy sends to people, 1 for what was decided, 2 for what was not, :data:`NEVER` for no verdict."""
-    if assessment.do.source == "nothing":
-        no_verdict = assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT
-        return NEVER if no_verdict else 2
-    return 0 if assessment.do.action == "ask" else 1
+    """0 for what a policy sends to people, 1 for what else is not kept, 2 for what is, :data:`NEVER` for no verdict."""
+    if assessment.failure is not None and assessment.failure.kind is FailureKind.NO_VERDICT:
+        return NEVER
+    if assessment.do.action == "keep":
+        return KEPT
+    return 0 if assessment.do.action == "ask" and assessment.do.source == "policy" else 1
 
 
 @dataclass(slots=True)
@@ -45,8 +55,8 @@ class Shown:
     """One judgment that may be shown.
 
     Attributes:
-        rank: what a person has to decide comes first, then the nearest to another decision, then the first of the
-            input.
+        rank: what a policy has people decide comes first, then what is not kept; there the most doubtful one, then the
+            first of the input.
         row: where it stands, to read its texts; None where ``judgment`` is there.
         blind: whether people have to judge it without any result.
     """
@@ -70,7 +80,7 @@ class Doubtful:
     """Chosen judgments by item.
 
     Attributes:
-        near: item -> its judgment that is nearest to another decision; at most :data:`MOST_SHOWN` items.
+        near: item -> its most doubtful judgment; at most :data:`READ_FIRST` items.
         wrong: item -> its first judgment that was kept although wrong; at most :data:`MOST_WRONG` items, the first
             of the input.
     """
@@ -84,7 +94,7 @@ class Doubtful:
         given: Judgment | int,
         item: str,
         assessment: Assessment,
-        distance: float | None,
+        distance: float,
         right: bool | None,
         *,
         blind: bool,
@@ -97,7 +107,7 @@ class Doubtful:
         self._seen += 1
         row, judgment = (given, None) if isinstance(given, int) else (None, given)
         place = self._seen if row is None else row
-        rank = (group_of(assessment), FAR if distance is None else distance, place)
+        rank = (group_of(assessment), distance, place)
         self._take(Shown(rank, item, assessment, right, blind, row, judgment))
 
     def nearest(
@@ -106,13 +116,13 @@ class Doubtful:
         """Places of a block that may be among those shown, ascending.
 
         Args:
-            distances: [m] from another decision; NaN where nothing decided.
+            distances: [m] small where doubtful (:meth:`Picture.distance`).
             groups: [m] as :func:`group_of` gives them.
             wrong: [m] whether it was kept although wrong.
         """
-        far = np.where(np.isnan(distances), FAR, distances)
+        far = distances
         last = max((one.rank for one in self.near.values()), default=(NEVER, 0.0, 0))
-        full = len(self.near) >= MOST_SHOWN
+        full = len(self.near) >= READ_FIRST
         nearer = (groups < last[0]) | ((groups == last[0]) & (far < last[1])) if full else groups < NEVER
         order = np.lexsort((far, groups))
         # Several judgments of one item follow each other: more are looked at than can be shown.
@@ -127,11 +137,15 @@ class Doubtful:
             if one.row is not None:
                 one.judgment = judgment(one.row)
 
+    def first(self) -> list[Shown]:
+        """Those to be read first: what is not kept, the most doubtful first."""
+        return sorted((one for one in self.near.values() if one.rank[0] < KEPT), key=lambda one: one.rank)
+
     def shown(self) -> list[Shown]:
-        """The doubtful ones, the most doubtful first; those that are among the wrong ones stand there alone."""
+        """Those shown with texts, the most doubtful first; those that are among the wrong ones stand there alone."""
         there = {one.assessment.judgment_id for one in self.wrong.values()}
         near = (one for one in self.near.values() if one.assessment.judgment_id not in there)
-        return sorted(near, key=lambda one: one.rank)
+        return sorted(near, key=lambda one: one.rank)[:MOST_SHOWN]
 
     def _take(self, one: Shown) -> None:
         wrong = one.right is False and one.assessment.do.action == "keep"
@@ -145,7 +159,7 @@ class Doubtful:
         if known is not None and known.rank <= one.rank:
             return
         self.near[one.item] = one
-        if len(self.near) > MOST_SHOWN:
+        if len(self.near) > READ_FIRST:
             del self.near[max(self.near, key=lambda name: self.near[name].rank)]
 
 
@@ -191,6 +205,7 @@ class Picture:
         judges: judge -> what is to be done -> judgments.
         evidence: signal and its state -> what is to be done -> judgments.
         values: rounded score, probability or share of peers, what is to be done -> judgments.
+        reaching: cut in P below the default one -> judgments that reach it.
         threshold: what these are compared with, where it is the same for all judgments; None otherwise.
         doubtful: the judgments that are nearest to another decision.
     """
@@ -202,6 +217,7 @@ class Picture:
     judges: dict[str, Counter[Fate]] = field(default_factory=dict)
     evidence: dict[tuple[str, str], Counter[Fate]] = field(default_factory=dict)
     values: Counter[tuple[float, Fate]] = field(default_factory=Counter)
+    reaching: Counter[float] = field(default_factory=Counter)
     thresholds: set[float] = field(default_factory=set)
     labelled: Labelled = field(default_factory=Labelled)
     doubtful: Doubtful = field(default_factory=Doubtful)
@@ -247,6 +263,8 @@ class Picture:
         values = block.said.probabilities  # what each is kept by; NaN where there is nothing
         if self.by != "probability":
             values = np.array([self.value(one) for one in finals], dtype=np.float64)[block.said.codes]
+        if self.by == "probability":
+            self.reaching.update({cut: int((values >= cut - 1e-9).sum()) for cut in LOWER_CUTS})
         for at in np.flatnonzero(~np.isnan(values)).tolist():
             code, row, value = int(block.said.codes[at]), int(block.rows[at]), float(values[at])
             self.values[round(value, DECIMALS), fates[code]] += 1
@@ -265,16 +283,22 @@ class Picture:
         if self.by == "probability":
             return assessment.probability
         score, rule = assessment.final_score, rule_of(assessment)
-        if rule is not None and self.by == "agreement" != rule.by:
+        if rule is not None and self.by == "agreement" and (rule.by != "agreement" or rule.cut is None):
             return None
         return (score - 1) / 4 if score is not None and self.by == "agreement" else score
 
-    def distance(self, assessment: Assessment, value: float | None) -> float | None:
-        """How far a judgment is from another decision; None where nothing decided."""
+    def distance(self, assessment: Assessment, value: float | None) -> float:
+        """How clear a judgment is, small where doubtful.
+
+        By a policy how far it is from another decision; else how far P is from 1/2, or a score from its threshold.
+        Where nothing decided: beyond all others, in the order that free evidence gives.
+        """
         if assessment.decision is not None and assessment.decision.margin is not None:
             return assessment.decision.margin
-        threshold = self._threshold(assessment)
-        return None if value is None or threshold is None else abs(value - threshold)
+        threshold = EVEN if self.by == "probability" else self._threshold(assessment)
+        if value is not None and threshold is not None:
+            return abs(value - threshold)
+        return FAR + standing(assessment.signals or {})
 
     def _threshold(self, assessment: Assessment) -> float | None:
         rule = rule_of(assessment)
@@ -300,7 +324,7 @@ class Picture:
     def _count(self, assessment: Assessment, fate: Fate, times: int) -> None:
         self.fates[fate, assessment.do.source] += times
         rule = rule_of(assessment)
-        if self.by is None and rule is not None:
+        if self.by is None and rule is not None and rule != SAME_IN_BOTH_ORDERS:
             decision = assessment.decision
             basis = "score" if decision is None else decision.inputs.basis
             self.by = rule.by if rule.by != "policy" else "probability" if basis == "probability" else "score"
@@ -321,13 +345,15 @@ class Picture:
         assert self._correct is not None
         finals, codes = block.said.kinds, block.said.codes
         limits = np.array([self._threshold(one) for one in finals], dtype=np.float64)[codes]
-        distances = np.abs(values - limits)
+        distances = np.abs(values - (EVEN if self.by == "probability" else limits))
         if self.policy is not None:
             decisions = [one.decision for one in finals]
             own = np.array([None if one is None else one.margin for one in decisions], dtype=np.float64)[codes]
             margins = np.where(np.isnan(block.said.margins), own, block.said.margins)
             distances = np.where(np.isnan(margins), distances, margins)
         groups = np.array([group_of(one) for one in finals], dtype=np.int64)[codes]
+        for at in np.flatnonzero(np.isnan(distances) & (groups < NEVER)).tolist():
+            distances[at] = FAR + standing(block.assessments[at].signals or {})
         kept = np.array([one == "keep" for one in fates], dtype=bool)[codes]
         wrong = kept & (self._correct[block.rows] == 0)
         for at in self.doubtful.nearest(distances, groups, wrong).tolist():
@@ -337,7 +363,7 @@ class Picture:
                 row,
                 self._intake.facts.items[int(self._intake.facts.item[row])].id,
                 block.assessments[at],
-                None if np.isnan(distance) else distance,
+                distance,
                 right,
                 blind=self.blind(fates[int(codes[at])]),
             )

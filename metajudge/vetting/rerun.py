@@ -23,13 +23,13 @@ from metajudge.strategies import StrategyName
 from metajudge.types import Right, VerdictKind, digest
 from metajudge.types.digests import json_bytes
 from metajudge.vetting.explanation import Gathered
-from metajudge.vetting.summary import VetSummary
+from metajudge.vetting.summary import ReadFirst, VetSummary
 
 if TYPE_CHECKING:
     from metajudge.store.store import Store
     from metajudge.vetting.engine import Engine
 
-COUNTING: Final = 2
+COUNTING: Final = 3
 """The version of counting and deciding: one more with every change of what is counted, estimated or decided."""
 
 
@@ -113,6 +113,8 @@ class Rerun:
                 setattr(summary, one.name, Counter(value) if counted else value)
         summary.gathered = TypeAdapter(Gathered).validate_python(data["gathered"])
         summary.judges_together = TypeAdapter(list[JudgesTogether]).validate_python(data["together"])
+        summary.read_first = TypeAdapter(list[ReadFirst]).validate_python(data["read_first"])
+        summary.lower_cuts = TypeAdapter(dict[str, Counted]).validate_python(data["lower_cuts"])
         asks = self.engine.vetter.default.strategy is not StrategyName.SIGNALS
         summary.reused, summary.results_known = (summary.judgments, 0) if asks else (0, summary.judgments)
         counts = Counts(
@@ -136,11 +138,14 @@ class Rerun:
         if summary.end is not RunEnd.FINISHED or found.failed or found.bad_lines or summary.agent_failures:
             return
         taken = {one.name for one in fields(RunTotals)} | {"gathered", "judges_together", "reviews"}
+        taken |= {"read_first", "lower_cuts"}
         data = {
             "version": [__version__, COUNTING],
             "summary": {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in taken},
             "gathered": TypeAdapter(Gathered).dump_python(summary.gathered, mode="json"),
             "together": TypeAdapter(list[JudgesTogether]).dump_python(summary.judges_together, mode="json"),
+            "read_first": TypeAdapter(list[ReadFirst]).dump_python(summary.read_first, mode="json"),
+            "lower_cuts": TypeAdapter(dict[str, Counted]).dump_python(summary.lower_cuts, mode="json"),
             "notices": list(notices),
             "rules": TypeAdapter(dict[VerdictKind, Right]).dump_python(dict(counts.rules), mode="json"),
             "why": counts.why,

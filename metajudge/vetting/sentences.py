@@ -36,7 +36,8 @@ def vetted_by(summary: VetSummary, panel: PanelConfig) -> str:
     elif summary.transferred:
         by = "free evidence and what it was worth on other sets"
     else:
-        by = f"free evidence {'and a calibration' if summary.calibrated else 'alone, uncalibrated'}"
+        labels = "and the input's own labels" if summary.fitted else "and a calibration"
+        by = f"free evidence {labels if summary.calibrated else 'alone, uncalibrated'}"
     first, *others = [words for words, _ in summary.decided_by.most_common()] or [
         f"above {threshold_of(panel):g} by the score" if summary.kept else "nothing: no rule could decide"
     ]
@@ -101,6 +102,8 @@ def calibration_lines(summary: VetSummary) -> list[str]:
         if not summary.under_guarantee:
             return [*lines, none_covered_line(summary.outside_guarantee)]
         lines.append(coverage_line(summary.kept_under_guarantee, summary.accepted, summary.kept_without_guarantee))
+    if summary.fitted:
+        return lines
     if summary.transferred:
         return [*lines, "Labels of your own make it a calibration: `metajudge calibrate fit --prior shipped`."]
     return [*lines, *(summary.guarantees or ["No promise is stored in the calibration: nothing kept is guaranteed."])]

@@ -10,16 +10,41 @@ from pydantic import TypeAdapter
 
 from metajudge.calibration.domain import BELOW, NOT_COVERED, Mark
 from metajudge.errors import FailureKind
+from metajudge.evidence.counting import Counted
 from metajudge.evidence.dependence import Dependence, JudgesTogether
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.totals import RunTotals
 from metajudge.strategies.rule import rule_of
 from metajudge.types import Assessment, Status
+from metajudge.types.frozen import Frozen
 from metajudge.vetting.explanation import Gathered, Reason, explain
 
 if TYPE_CHECKING:  # a run by agents alone has no use for them
     from metajudge.evidence.rules import Rules
     from metajudge.vetting.annotating import Block
+    from metajudge.vetting.intake import Intake
+
+
+class ReadFirst(Frozen):
+    """A judgment to read: what was not kept, and why.
+
+    Attributes:
+        verdict: as it is written; None where there is none.
+        probability: of being right; None without one.
+        why: the evidence in words.
+    """
+
+    judgment_id: str
+    judge: str
+    verdict: str | None
+    probability: float | None
+    action: str
+    why: tuple[str, ...]
+
+    def line(self) -> str:
+        """The judgment in a line."""
+        p = "" if self.probability is None else f"P {self.probability:.2f}  "
+        return f"{p}{self.judgment_id} by {self.judge}: {self.verdict or 'no verdict'}; {'; '.join(self.why)}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +72,11 @@ class VetSummary(RunTotals):
             judgment with several marks is counted under each).
         without_evidence: of the unscored ones, those without evidence although no call failed.
         transferred: whether that calibration is the shipped default.
+        fitted: how P was fitted to the labels of the input; None where it was not. ``limits``: what more labels of it
+            could promise.
+        found: what the input holds, a sentence each; ``alone``: whether it is one judge's, in one order.
+        lower_cuts: cut in P -> what it would keep, and how many of these are right, where the default keeps few.
+        read_first: what people should read first, the most doubtful one first.
         calibrated: whether a calibration was applied; ``with_probability`` counts what it could speak about,
             ``probability_marks`` remarks on these or the reason they are missing, and ``guarantees`` says what
             a guaranteed threshold in it promises; :meth:`to_json` leaves them out where no judgment is covered.
@@ -93,6 +123,12 @@ class VetSummary(RunTotals):
     agent_failures: Counter[str] = field(default_factory=Counter)
     calibrated: bool = False
     transferred: bool = False
+    fitted: str | None = None
+    limits: str | None = None
+    found: list[str] = field(default_factory=list)
+    alone: bool = False
+    lower_cuts: dict[str, Counted] = field(default_factory=dict)
+    read_first: list[ReadFirst] = field(default_factory=list)
     with_probability: int = 0
     probability_marks: Counter[str] = field(default_factory=Counter)
     reviews: int = 0
@@ -166,6 +202,13 @@ class VetSummary(RunTotals):
         if len(numbers):
             self.gathered.best_probability = max(float(numbers.max()), self.gathered.best_probability or 0.0)
 
+    def describe_input(self, table: "Intake") -> None:
+        """Notes what the input holds."""
+        from metajudge.vetting.answer import found_lines, is_alone
+
+        wanted = np.isin(np.arange(len(table.facts)), table.wanted)
+        self.found, self.alone = found_lines(table.facts, wanted), is_alone(table.facts)
+
     def describe_evidence(self, rules: "Rules", dependence: Dependence) -> None:
         """Notes by which rules verdicts are compared, and which judges are not independent."""
         self.judges_together = [group for group in dependence.groups if group.pairs]
@@ -238,6 +281,8 @@ class VetSummary(RunTotals):
             "kept": self.kept,
             "discarded": self.discarded,
             "guarantees": covered,
+            "lower_cuts": {cut: row.to_json() for cut, row in self.lower_cuts.items()},
+            "read_first": [one.model_dump(mode="json") for one in self.read_first],
             "reasons": [asdict(reason) for reason in self.reasons],
         }
 

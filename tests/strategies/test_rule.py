@@ -85,13 +85,13 @@ def test_a_cut_needs_a_calibration_and_no_other_rule():
     check_cut(None, calibrated=False, policy=True)
     check_cut(0.8, calibrated=True, policy=False)
     with pytest.raises(ConfigurationError, match=r"cut 0.8 is a probability of being right, and without a calibration"):
-        Engine(cut=0.8)
+        Engine(["openai:m"], cut=0.8)
+    with pytest.raises(ConfigurationError, match=r"cut 0.8 is a probability of being right, and without a calibration"):
+        Engine(["openai:m"], panel=panel_config({"routes": {"maths": {"cut": 0.8}}}))
     with pytest.raises(ConfigurationError, match="two rules for one decision: leave one out"):
         Engine(cut=0.8, calibration="shipped", policy="verdict")
     with pytest.raises(ConfigurationError, match=r"cut 0.8 and threshold 4 are two rules for one decision"):
         Engine(cut=0.8, threshold=4, calibration="shipped")
-    with pytest.raises(ConfigurationError, match="without a calibration"):
-        Engine(panel=panel_config({"routes": {"maths": {"cut": 0.8}}}))
     with pytest.raises(ConfigurationError, match="less than or equal to 1"):
         panel_config({"cut": 1.5})
 

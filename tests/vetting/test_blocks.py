@@ -94,6 +94,7 @@ async def check_alone(records, tmp_path, **options):
     given, found = [Judgment.model_validate(one) for one in records], {}
     for name in ("alone.db", "together.db"):
         (tmp_path / name).unlink(missing_ok=True)
+    options = {"calibration": "none", **options}
     async with Engine(strategy="signals", store=tmp_path / "together.db", **options) as engine:
         summary = await engine.vet_all(given, on_result=lambda index, _, one: found.update({index: one}))
     async with Engine(strategy="signals", store=tmp_path / "alone.db", **options) as engine:

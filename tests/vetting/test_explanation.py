@@ -38,18 +38,27 @@ def paired(number, judge="x", order=("A", "B"), verdict="A>B", **more):
 
 
 class TestFreeEvidence:
-    def test_one_judge_in_one_order_is_out_of_reach_and_one_that_contradicts_itself_doubtful(self):
-        (reason,) = summary_of([paired(n) for n in range(40)]).reasons
-        assert reason.code == "out_of_reach"
-        assert "one judge in one order reaches 3.49 at most" in reason.text
-        assert "a score above 4.5 is needed" in reason.text
-        assert "undecided, not doubtful" in reason.text
-        assert reason.next == "metajudge vet INPUT --agent openai:gpt-4o-mini"
-        orders = (("A", "B"), "A>B"), (("B", "A"), "B>A")
-        summary = summary_of([paired(n, order=order, verdict=verdict) for n in range(4) for order, verdict in orders])
-        (reason,) = summary.reasons
-        assert (summary.rejected, summary.unscored) == (8, 0)
-        assert "undecided" not in reason.text, "both orders are evidence"
+    @pytest.mark.parametrize(
+        ("orders", "kept", "why"),
+        [
+            ([("AB", "A>B")], 0, "this judge was not asked in another order"),
+            ([("AB", "A>B"), ("BA", "B>A")], 0, "this judge's verdict is another one in the other order"),
+            ([("AB", "A>B"), ("BA", "A=B")], 0, "this judge's verdict is a tie in the other order"),
+            ([("AB", "A=B"), ("BA", "A=B")], 0, "the verdict names no single winner"),
+            ([("AB", "A>B"), ("BA", "A>>B")], 8, ""),
+        ],
+    )
+    def test_a_judge_alone_is_kept_where_both_orders_agree_and_never_discarded(self, orders, kept, why):
+        given = [paired(n, order=tuple(order), verdict=verdict) for n in range(4) for order, verdict in orders]
+        summary = summary_of(given)
+        assert (summary.kept, summary.discarded, summary.unscored) == (kept, 0, len(given) - kept)
+        assert dict(summary.decided_by) == ({"by agreement of both orders": kept} if kept else {})
+        assert [reason.code for reason in summary.reasons] == ([] if kept else ["undecided"])
+        assert why in " ".join(reason.text for reason in summary.reasons)
+        contradicting = [
+            one.model_copy(update={"rationale": "So B it is. My final verdict is: [[B>A]]"}) for one in given
+        ]
+        assert summary_of(contradicting).kept == kept / 2, "in one of two orders the letters are the other ones"
 
     KEPT = tuple(paired(0, judge, order, "A>>B") for judge in "xyz" for order in (("A", "B"), ("B", "A")))
 
@@ -60,8 +69,8 @@ class TestFreeEvidence:
             pytest.param(
                 [*KEPT, paired(1, verdict="A=B"), paired(2, rationale="So B it is. My final verdict is: [[B>A]]")],
                 {},
-                [],
-                id="an own tie or a contradiction is evidence",
+                ["undecided"],
+                id="an own tie or a contradiction leaves it to people",
             ),
             pytest.param(
                 [paired(n, judge, order) for n in range(3) for judge in "xyz" for order in (("A", "B"), ("B", "A"))],

@@ -288,7 +288,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 async def test_blocks_queue_what_one_by_one_queues(case, calibration, tmp_path):
     records, policy, options = CASES[case]
-    given = {"policy": policy, **options}
+    given = {"policy": policy, "calibration": "none", **options}
     if case not in ("no calibration", "scores"):
         given["calibration"] = calibration
     alone, counts = await queued(tmp_path / "alone.duckdb", records, one_by_one=True, **given)

@@ -291,7 +291,7 @@ class TestOpen:
         alone = [one for one in crowd(40, seed=3, prefix="own") if one.judge == "owl"]
         own = fit_calibration(build_table(alone, ["strength", "order"]), repeats=1)
         fresh = [one for one in crowd(20, seed=4, prefix="later") if one.judge == "owl"]
-        plain, _ = await vetted(fresh)
+        plain, _ = await vetted(fresh, calibration="none")
         found, summary = await vetted(fresh, calibration=guaranteed(own, 0.01))
         assert Status.UNSCORED in {one.status for one in plain.values()}
         stamped = [one for one in found.values() if one.guarantee is not None]

@@ -48,6 +48,7 @@ def report_of_results(
         if judgment is None:
             raise InputError(f"an assessment is of judgment {one.judgment_id!r}, which is not among those given")
         summary.add(one, reused=False)
+        summary.calibrated |= one.calibrated
         labels.add(judgment, one)
         picture.add(judgment, one, right_of(judgment, rules), question=labels.clusters.name(judgment.item))
         summary.calls += one.calls
@@ -62,7 +63,9 @@ def _how(assessments: Sequence[Assessment]) -> str:
         return "Nothing was vetted"
     first = assessments[0]
     models = ", ".join(dict.fromkeys(agent.model for agent in first.members))
-    by = f"{first.strategy} of {models}" if models else "free evidence alone"
+    calibrated = any(one.calibrated for one in assessments)
+    alone = "free evidence and labels" if calibrated else "free evidence alone"
+    by = f"{first.strategy} of {models}" if models else alone
     if models and not any(one.status is Status.ASSESSED for one in assessments):
         return f"Not vetted: {by} gave no decision on any judgment"
     kept = next((str(rule) for rule in map(rule_of, assessments) if rule is not None), "nothing: no rule could decide")

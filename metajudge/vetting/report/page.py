@@ -1,30 +1,31 @@
 """The report of a vetting run as a document: outcome first, then why, how scores lie, what labels say, and texts."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from metajudge.evidence.counting import Counted, Counts, without_comparison
 from metajudge.files.command_line import command
 from metajudge.installation import __version__
-from metajudge.report.document import Block, Column, Listing, Report, Section, Table, Tile, Tiles
-from metajudge.report.tables import counts_table
+from metajudge.report.document import Absent, Block, Cell, Column, Listing, Report, Section, Table, Tile, Tiles
+from metajudge.report.tables import Head, counts_table, table_with
 from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue
 from metajudge.types.right import DEFAULTS
+from metajudge.vetting.answer import answer_lines, read_first
 from metajudge.vetting.explanation import Reason, filled
 from metajudge.vetting.picture import FATES, Fate, Picture
 from metajudge.vetting.report.charts import SERIES, WEIGHED, coverage_chart, exhibits, histogram
 from metajudge.vetting.sentences import calibration_lines, cost_lines, decision_lines, evidence_lines, form_lines
-from metajudge.vetting.summary import VetSummary
+from metajudge.vetting.summary import ReadFirst, VetSummary
 
 SOURCES: Final[Mapping[tuple[str, str], str]] = {
     ("keep", "policy"): "kept: the policy approves",
     ("keep", "guarantee"): "kept under the guarantee",
     ("keep", "probability"): "kept: the probability reaches the cut",
-    ("keep", "agreement"): "kept: the share of peers that agree reaches the cut",
+    ("keep", "agreement"): "kept by agreement: of enough peers, or of both orders",
     ("keep", "threshold"): "kept: the score is above the threshold",
     ("ask", "policy"): "a person is asked: the policy says so",
     ("ask", "nothing"): "undecided: no verdict, or too little evidence",
@@ -51,6 +52,7 @@ class Told:
     """What a report says that is not counted from single results.
 
     Attributes:
+        answer: the first lines of the terminal.
         how: sentences on what vetted, and by which rule judgments are kept.
         no_verdict, unscored: of those that nothing decided, and the reasons of the others.
         bad_lines, repeated: lines that are no judgment, and lines that came before.
@@ -61,6 +63,7 @@ class Told:
         provenance: name -> where the figures come from.
     """
 
+    answer: Sequence[str] = ()
     how: Sequence[str] = ()
     no_verdict: int = 0
     bad_lines: int = 0
@@ -79,15 +82,38 @@ def page(picture: Picture, told: Told) -> Report:
     """The report of a run."""
     chart = histogram(picture)
     scores = [] if chart is None else [Section(title="Scores", blocks=(chart,))]
-    sections = [_outcome(picture, told), *scores, *_labels(picture, told), _why(picture), *_shown(picture)]
+    sections = [
+        _outcome(picture, told),
+        *_to_read(picture),
+        *scores,
+        *_labels(picture, told),
+        _why(picture),
+        *_shown(picture),
+    ]
     commands = tuple(Listing(caption=caption, lines=(line,)) for caption, line in told.next)
     sections.append(Section(title="Cost and next steps", paragraphs=tuple(told.cost), blocks=commands))
     return Report(
         title="Which of these verdicts to trust",
-        summary=(_headline(picture, told), *told.how),
+        summary=(*(told.answer or (_headline(picture, told),)), *told.how),
         sections=tuple(sections),
         provenance=dict(told.provenance),
     )
+
+
+def _to_read(picture: Picture) -> Iterator[Section]:
+    """What to read first, a row each."""
+    rows = read_first(picture)
+    if not rows:
+        return
+    kinds: tuple[tuple[Head, Callable[[ReadFirst], Cell]], ...] = (
+        ("Judgment", lambda one: one.judgment_id),
+        ("Judge", lambda one: one.judge),
+        ("Verdict", lambda one: one.verdict or "none"),
+        (("P(right)", "number"), lambda one: Absent(absent="none") if one.probability is None else one.probability),
+        ("Why", lambda one: "; ".join(one.why)),
+    )
+    title = "Read these first"
+    yield Section(title=title, blocks=(table_with("Not kept, the most doubtful first", rows, *kinds),))
 
 
 def _headline(picture: Picture, told: Told) -> str:
@@ -238,6 +264,7 @@ def told_of(summary: VetSummary, labels: Counts, how: str, place: Place) -> Told
     said += [filled(line.strip(), words) for line in decision_lines(summary)]
     rules = ", ".join(sorted({f"{kind} {rule}" for kind, rule in labels.rules.items()} - _USUAL))
     return Told(
+        answer=tuple(f"{line[:1].upper()}{line[1:]}." for line in answer_lines(summary, labels)),
         how=(f"{how}.", *([place.note] if place.note else [])),
         no_verdict=summary.counts.without_verdict,
         bad_lines=summary.bad_lines,

@@ -43,12 +43,14 @@ def texts(report):
 def test_the_curve_keeps_equal_scores_together_and_its_last_point_is_everything(judgments, assessments):
     (chart,) = blocks(report_of_results(judgments, assessments), CoverageChart)
     points = chart.curves[0].points
-    assert (points[-1].selected, points[-1].value) == (93, pytest.approx(66 / 93))
-    scores = sorted((one.final_score for one in assessments if one.final_score is not None), reverse=True)
+    assert (points[-1].selected, points[-1].value) == (90, pytest.approx(66 / 90)), "a tie has no probability"
+    scores = sorted((one.probability for one in assessments if one.probability is not None), reverse=True)
     for point in points[:-1]:
         assert scores[point.selected - 1] > scores[point.selected], "a selection that cuts through equal scores"
         assert point.low <= point.value <= point.high
-    assert chart.marks[0].precision == pytest.approx(0.9)
+    correct = {one.id: one.correct for one in judgments}
+    kept = [correct[one.judgment_id] for one in assessments if one.kept]
+    assert chart.marks[0].precision == pytest.approx(sum(kept) / len(kept))
 
 
 def test_texts_are_escaped_cut_and_nothing_is_loaded(judgments, assessments):
@@ -91,7 +93,8 @@ def test_an_empty_run_and_one_without_labels_say_so_without_a_figure(judgments):
     to_html(empty)
     bare = [one.model_copy(update={"item": one.item.model_copy(update={"label": None})}) for one in judgments]
     report = report_of_results(bare, vet(bare))
-    assert "right" not in report.summary[0]
+    assert report.summary[0].endswith("without labels it is not known how many of them are right.")
+    assert "%" not in report.summary[0]
     assert not blocks(report, CoverageChart)
 
 

@@ -1,0 +1,150 @@
+"""The answer of a vetting run in its first lines: what to keep, what to read first, what limits it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from metajudge.evidence.counting import Counted, Counts
+from metajudge.evidence.verdicts import Verdicts
+from metajudge.reviewables.wording import signal_lines
+from metajudge.stats.arrays import Bools
+from metajudge.stats.clustered import clustered_proportion
+from metajudge.strategies.rule import PROBABILITY_CUT
+from metajudge.types import VERDICT_KINDS, Assessment
+from metajudge.vetting.picture import LOWER_CUTS, Picture
+from metajudge.vetting.summary import ReadFirst, VetSummary
+
+FEW: Final = 0.1
+"""Where the default cut keeps a smaller share, what lower ones would keep is told."""
+SHOWN: Final = 10
+"""Judgments to read that are printed."""
+_KINDS: Final = {"pairwise": "pair", "ranking": "ranking", "grade": "grade", "category": "category"}
+WEIGHED: Final = ("order", "strength", "peers", "rationale", "repeats", "variants")
+"""Signals that weigh in a score."""
+_TOLD: Final = (*WEIGHED, "length_ratio")
+
+
+def answer_lines(summary: VetSummary, labels: Counts) -> Iterator[str]:
+    """The answer: what is kept and how much of it is right, what to read first, what limits it."""
+    if not summary.judgments:
+        return
+    kept = labels.rows()["kept"] if labels.labelled else None
+    yield f"keep {summary.kept:,} of {summary.judgments:,}{_worth(summary, kept)}"
+    if summary.lower_cuts:
+        each = "; ".join(f"from P {cut} on {row.n:,}{_right(row, ', ')}" for cut, row in summary.lower_cuts.items())
+        yield f"below P {PROBABILITY_CUT:g} you would keep: {each}"
+    if summary.read_first:
+        count = len(summary.read_first)
+        yield f"read {'this 1' if count == 1 else f'these {count}'} first: the most doubtful of those not kept"
+    if summary.limits is not None:
+        yield f"what limits you: {summary.limits}"
+
+
+def _worth(summary: VetSummary, kept: Counted | None) -> str:
+    if kept is not None and summary.kept:
+        return _right(kept, ": ") or ": none of them is compared with a label"
+    if kept is not None or summary.calibrated:
+        return ""
+    if summary.kept:
+        return " by agreement: without labels it is not known how many of them are right"
+    if summary.alone:
+        return (
+            ": one judge in one order says little about itself; the same pairs with the responses swapped would tell "
+            "most for least, and 30 labels would give each verdict a probability"
+        )
+    return ": there are no labels, and the evidence keeps nothing"
+
+
+def _right(row: Counted, before: str) -> str:
+    found = row.share
+    if found is None:
+        return ""
+    return f"{before}{100 * found.estimate:.0f} % right ({100 * found.low:.0f} to {100 * found.high:.0f})"
+
+
+def _plural(name: str, count: int) -> str:
+    return name if count == 1 else f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
+
+
+def found_lines(facts: Verdicts, rows: Bools) -> list[str]:
+    """What an input holds, in at most three sentences: verdicts, orders and peers, labels.
+
+    Args:
+        rows: [n] which judgments are vetted.
+    """
+    kinds = Counter(facts.kind[rows & (facts.kind >= 0)].tolist())
+    each = [
+        f"{count:,} {_KINDS[VERDICT_KINDS[code]]}{'' if count == 1 else 's'}" for code, count in kinds.most_common()
+    ]
+    judges = sorted({facts.judges[code] for code in np.unique(facts.judge[rows]).tolist()})
+    by = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
+    items = np.unique(facts.item[rows])
+    questions = len({facts.items[code].question for code in items.tolist()})
+    silent = int((facts.verdict[rows] < 0).sum())
+    lines = [
+        f"{' and '.join(each) or 'no verdict'} by {by} on {questions:,} {_plural('question', questions)}"
+        + (f"; {silent:,} without a verdict" if silent else "")
+    ]
+    pair = facts.kind == VERDICT_KINDS.index("pairwise")
+    if (rows & pair).any():
+        shown = np.unique(
+            np.stack([facts.item[rows & pair], facts.judge[rows & pair], facts.order[rows & pair]]), axis=1
+        )
+        both = int((np.unique(shown[:2], axis=1, return_counts=True)[1] > 1).sum())
+        asked = np.unique(shown[:2], axis=1).shape[1]
+        lines.append("each in one order" if not both else f"{both:,} of {asked:,} pairs judged in both orders")
+    labelled = int((rows & (facts.truth >= 0) & (facts.verdict >= 0)).sum())
+    lines.append(f"{labelled:,} have a label" if labelled else "none has a label")
+    return lines
+
+
+def is_alone(facts: Verdicts) -> bool:
+    """Whether every verdict is of one judge, in one order."""
+    return len(np.unique(facts.judge)) == 1 and len(np.unique(np.stack([facts.item, facts.order]), axis=1)[0]) == len(
+        np.unique(facts.item)
+    )
+
+
+def read_first(picture: Picture) -> list[ReadFirst]:
+    """What to read first, with the evidence in words."""
+    return [
+        ReadFirst(
+            judgment_id=one.assessment.judgment_id,
+            judge=one.assessment.judge,
+            verdict=None if one.judgment is None or one.judgment.verdict is None else str(one.judgment.verdict),
+            probability=one.assessment.probability,
+            action=one.assessment.do.action,
+            why=tuple(evidence_of(one.assessment)),
+        )
+        for one in picture.doubtful.first()
+        if not one.blind
+    ]
+
+
+def evidence_of(assessment: Assessment) -> Iterator[str]:
+    """The evidence on a judgment, a phrase each; why nothing decided where there is none."""
+    told = False
+    for name, signal in (assessment.signals or {}).items():
+        if name in _TOLD and signal.value is not None and signal.state not in ("plain", "agree", "equal"):
+            line = signal_lines({name: signal})[0]
+            told = True
+            yield f"{line.words.rstrip('.')}{f' ({line.detail})' if line.detail else ''}"
+    if not told:
+        yield assessment.do.reason.removeprefix("no decision could be made: ")
+
+
+def lower_cuts(picture: Picture, summary: VetSummary) -> dict[str, Counted]:
+    """What lower cuts in P would keep, where the default one keeps few."""
+    few = summary.kept < FEW * summary.judgments and picture.by == "probability"
+    if not few or picture.threshold != PROBABILITY_CUT:
+        return {}
+    values, right = np.array(picture.labelled.values), np.array(picture.labelled.right, dtype=np.float64)
+    questions = np.array(picture.labelled.questions, dtype=np.uint64)
+    found = {}
+    for cut in LOWER_CUTS:
+        there = values >= cut - 1e-9
+        share = clustered_proportion(right[there], questions[there]) if there.any() else None
+        found[f"{cut:g}"] = Counted(picture.reaching[cut], share)
+    return found

@@ -1,0 +1,82 @@
+"""P(right) by the labels of the vetted input itself, where free evidence alone would have to decide."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from metajudge.errors import InputError
+from metajudge.evidence.verdicts import Verdicts
+from metajudge.stats.arrays import Bools
+from metajudge.types import VERDICT_KINDS, Right, VerdictKind
+
+if TYPE_CHECKING:
+    from metajudge.calibration.calibration import Calibration
+    from metajudge.calibration.table import SignalTable
+
+MOST_FITTED: Final = 20_000
+"""Labelled judgments that a fit reads at most: those of questions chosen by digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFit:
+    """What the labels of an input give.
+
+    Attributes:
+        sentence: on how many labels P rests, and how.
+        limits: what more labels could promise.
+    """
+
+    calibration: "Calibration"
+    sentence: str
+    limits: str
+
+
+def own_fit(facts: Verdicts, wanted: Bools, right: Right | None) -> OwnFit | None:
+    """Fits P(right) to the labels of an input; of several kinds of verdicts to the one with the most labels.
+
+    Args:
+        wanted: [n] which judgments are vetted.
+        right: what counts as right; None for the default of the kind.
+
+    Returns:
+        None where no verdict can be compared with a label.
+    """
+    labelled = wanted & (facts.verdict >= 0) & (facts.truth >= 0)
+    kinds = Counter(facts.kind[labelled].tolist())
+    for code, _ in kinds.most_common():
+        kind = VERDICT_KINDS[code]
+        rule = right if right is not None and right.applies(kind) else None
+        try:
+            found = _fitted(facts, wanted, kind, rule)
+        except InputError:  # labels that this kind cannot be compared with
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _fitted(facts: Verdicts, wanted: Bools, kind: VerdictKind, right: Right | None) -> OwnFit | None:
+    from metajudge.calibration.fit import fit_here
+    from metajudge.calibration.table import table_of
+
+    table = table_of(facts, None, kind=kind, right=right, report=wanted)
+    rows = table.select(table.labelled)
+    if not len(rows):
+        return None
+    calibration, sentence = fit_here(_thinned(rows))
+    return OwnFit(calibration, sentence, limits_of(calibration, rows))
+
+
+def _thinned(rows: "SignalTable") -> "SignalTable":
+    """The rows of as many questions as a fit reads; the names of questions are digests, so their order is a draw."""
+    names, place = np.unique(np.array(rows.questions, dtype=str), return_inverse=True)
+    before = np.cumsum(np.bincount(place.ravel(), minlength=len(names)))
+    return rows if len(rows) <= MOST_FITTED else rows.select(before[place.ravel()] <= MOST_FITTED)
+
+
+def limits_of(calibration: "Calibration", rows: "SignalTable") -> str:
+    """What limits the answer: how many questions are labelled, and what more labels could promise."""
+    count = len(set(rows.questions))
+    return f"{count} labelled question{'' if count == 1 else 's'}"
