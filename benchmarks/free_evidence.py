@@ -27,6 +27,8 @@ from metajudge.vetting.outcomes import outcomes_of
 from .benchmark import BENCHMARKS, find_folder
 
 CUTS: Final = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+FEWEST: Final = 100
+"""Verdicts kept that a judge needs to be named."""
 ADVERSARIAL: Final = "LLMBar/Adversarial"
 """How the categories of LLMBar's adversarial questions begin."""
 PANEL: Final = Panel((), StrategyName.SIGNALS, THRESHOLD)
@@ -46,7 +48,7 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
     share, said = each[told], right[told] == 1
     loss = -np.log(np.where(said, share, 1 - share)).mean() if len(share) else math.nan
     return {
-        "kind": next(kind_of(one.verdict) for one in judgments if one.verdict is not None),
+        "kind": next((kind_of(one.verdict) for one in judgments if one.verdict is not None), None),
         "labelled": int(known.sum()),
         "right": round(float((right[known] == 1).mean()), 3),
         "kept": int(kept.sum()),
@@ -56,6 +58,19 @@ def measured(judgments: Sequence[Judgment]) -> dict[str, Any]:
             f"{cut:g}": [int((share >= cut - 1e-9).sum()), int(said[share >= cut - 1e-9].sum())] for cut in CUTS
         },
     }
+
+
+def alone(every: Sequence[tuple[str, list[Judgment]]]) -> dict[str, Any]:
+    """What verdicts that each judge repeats in both orders are worth: lowest and highest share right, middle half."""
+    found = []
+    for name, judgments in every:
+        for judge in sorted({one.judge for one in judgments}):
+            mine = measured([one for one in judgments if one.judge == judge])
+            if mine["kept"] >= FEWEST:
+                found.append({"name": f"{judge}, {name}", "kept": mine["kept"], "kept_right": mine["kept_right"]})
+    found.sort(key=lambda one: (one["kept_right"] / one["kept"], one["name"]))
+    ends = np.quantile([one["kept_right"] / one["kept"] for one in found], (0.25, 0.75)).round(3).tolist()
+    return {"judges": len(found), "lowest": found[0], "middle_half": ends, "highest": found[-1]}
 
 
 def sets(data: Path) -> Iterator[tuple[str, list[Judgment]]]:
@@ -72,18 +87,21 @@ def main(
     write: Annotated[Path | None, typer.Option(help="File for what vetting prints.", show_default=False)] = None,
 ) -> None:
     """Measures and prints."""
-    rows = [{"name": name, **measured(every)} for name, every in sets(data)]
+    every_set = list(sets(data))
+    rows = [{"name": name, **measured(every)} for name, every in every_set]
+    by_judge = alone(every_set)
     for row in rows:
         share = 100 * row["kept_right"] / max(row["kept"], 1)
         print(f"{row['name']} ({row['kind']}): {row['labelled']} labelled, {100 * row['right']:.1f} % right")
         print(f"  kept {row['kept']}, {share:.1f} % right; log loss of the share {row['log_loss_of_share']:.3f}")
         cuts = [f"{cut}: {n} kept, {100 * hits / max(n, 1):.1f}" for cut, (n, hits) in row["by_share"].items()]
         print(f"  by a share from {'; '.join(cuts)} % right")
+    print(f"each judge alone, the same in both orders: {json.dumps(by_judge)}")
     if write is not None:
         fields = ("name", "kind", "labelled", "kept", "kept_right")
         kept = [{name: row[name] for name in fields} for row in rows if row["kept"]]
         command = "python -m metajudge.benchmarks.free_evidence DATA --write metajudge/vetting/worth.json"
-        write.write_text(json.dumps({"command": command, "sets": kept}, indent=1) + "\n", "utf-8")
+        write.write_text(json.dumps({"command": command, "sets": kept, "alone": by_judge}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

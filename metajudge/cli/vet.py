@@ -84,8 +84,8 @@ def vet(
         Path | None,
         typer.Option(
             help="A file of `calibrate fit`: gives each judgment the probability of being right, which decides what is "
-            "kept. `shipped`: what agreement of peers was worth on labelled sets of others. `none`: labels in the input are "
-            "not used either.",
+            "kept. `shipped`: what agreement of peers was worth on labelled sets of others. `none`: labels of the "
+            "input are not used either.",
             metavar="FILE",
         ),
     ] = None,

@@ -13,6 +13,7 @@ from metajudge.errors import FailureKind
 from metajudge.evidence.counting import WORDS, Counted, Counts, without_comparison
 from metajudge.panels.building import threshold_of
 from metajudge.panels.config import PanelConfig
+from metajudge.strategies.rule import SAME_IN_BOTH_ORDERS
 from metajudge.types.right import DEFAULTS
 from metajudge.vetting.summary import VetSummary
 
@@ -86,7 +87,9 @@ def evidence_lines(summary: VetSummary) -> list[str]:
     rules = ", ".join(f"{kind} {rule}" for kind, rule in compared.items())
     lines = ["", f"Verdicts of two judges agree by: {rules} (--right changes it)."] if rules else []
     if summary.rules and summary.kept and not summary.calibrated:
-        lines += ["", *worth_lines(summary.rules)]
+        both_orders = summary.decided_by[str(SAME_IN_BOTH_ORDERS)]
+        lines += ["", *([alone_line()] if both_orders else [])]
+        lines += worth_lines(summary.rules) if summary.kept > both_orders else []
     return lines
 
 
@@ -221,9 +224,21 @@ def label_lines(labels: Counts, guaranteed: bool) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _sets() -> list[dict[str, Any]]:
-    text = (resources.files("metajudge.vetting") / "worth.json").read_text("utf-8")
-    return list(json.loads(text)["sets"])
+def _measured() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((resources.files("metajudge.vetting") / "worth.json").read_text("utf-8"))
+    return found
+
+
+def alone_line() -> str:
+    """What verdicts that judges repeat in both orders were worth on labelled sets."""
+    found = _measured()["alone"]
+    ends = [(found[name], found[name]["kept_right"] / found[name]["kept"]) for name in ("lowest", "highest")]
+    low, high = (f"{100 * share:.0f} % ({one['name']})" for one, share in ends)
+    first, last = (f"{100 * share:.0f}" for share in found["middle_half"])
+    return (
+        f"Verdicts that a judge repeats in both orders were right in {low} to {high}, half of {found['judges']} judges "
+        f"on sets of others between {first} and {last} %: only labels tell which yours is like."
+    )
 
 
 def worth_lines(kinds: Collection[str]) -> list[str]:
@@ -232,7 +247,7 @@ def worth_lines(kinds: Collection[str]) -> list[str]:
     for pairs, words in ((True, "Pairs"), (False, "Verdicts that are no pairs")):
         if not any((kind == "pairwise") == pairs for kind in kinds):
             continue
-        sets = [one for one in _sets() if (one["kind"] == "pairwise") == pairs]
+        sets = [one for one in _measured()["sets"] if (one["kind"] == "pairwise") == pairs]
         shares = sorted((100 * one["kept_right"] / one["kept"], one["name"]) for one in sets)
         low, high = (f"{share:.1f} % ({name})" for share, name in (shares[0], shares[-1]))
         lines.append(
