@@ -26,7 +26,7 @@ from metajudge.report.document import (
     Table,
 )
 from metajudge.stats.agreement import Agreement, cohen_kappa, landis_koch
-from metajudge.stats.intervals import BinomialTest, binomial_test, wilson
+from metajudge.stats.intervals import wilson
 from metajudge.stats.paired import PairedTest, mcnemar_exact
 from metajudge.stats.stability import StabilityClass
 from metajudge.types import figure
@@ -140,7 +140,7 @@ def of_rows(value: Any, n: int, ends: Ends = None) -> Build:
     return made(value, n, ends) if n or isinstance(value, list) else absent()
 
 
-def tested(test: PairedTest | BinomialTest | None) -> Build:
+def tested(test: PairedTest | None) -> Build:
     """The p value of a test; absent where there was nothing to test."""
     return absent() if test is None else made(test.p_value, test.n)
 
@@ -243,10 +243,12 @@ def add_third_run(
         run: begins the ids.
         remark: on those that were wrong before.
     """
+    from scipy.stats import binomtest
+
     still, n = wrong.count(False), len(wrong)
-    test = binomial_test(still, n, 0.5, "greater") if n else None
+    p = float(binomtest(still, n, 0.5, "greater").pvalue) if n else 0.0
     table.add(f"{run}.still_wrong", share(still, n), remark)
-    table.add(f"{run}.still_wrong_p", tested(test), still=still, n=n, p=0.0 if test is None else test.p_value)
+    table.add(f"{run}.still_wrong_p", made(p, n) if n else absent(), still=still, n=n, p=p)
     table.add(f"{run}.unstable", share_of(unstable))
     table.add(f"{run}.lowconf", share_of(not right for right in low))
 

@@ -6,7 +6,7 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from metajudge.stats.panels import Unity
-from metajudge.stats.stability import count_digests, winner_stability, winner_stability_by
+from metajudge.stats.stability import repetition, repetition_by
 
 from .. import figure
 from ..figure import FigureTable
@@ -183,19 +183,19 @@ def add_cycles(table: FigureTable, study: Study) -> None:
             groups[prompt] = row.e2e.difficulty
             digests[prompt, "a"].append(row.e2e.hash_a)
             digests[prompt, "b"].append(row.e2e.hash_b)
-    found, answers = winner_stability(winners), count_digests(digests) if digests else None
-    tied = sorted({str(row.eval_id) for row in rows if row.weighted_tie} & set(found.split_prompts))
+    found, answers = repetition(winners), repetition(digests) if digests else None
+    tied = sorted({str(row.eval_id) for row in rows if row.weighted_tie} & {*found.repeated, *found.different})
     remark = f"Of the split prompts, {', '.join(tied)} have a verdict that is an exact tie, settled by label order."
-    table.add("e2e.stable", figure.share(len(found.stable_prompts), found.n), remark if tied else "")
-    table.add("e2e.split", figure.share(len(found.split_prompts), found.n))
-    by_group = winner_stability_by({name: said for name, said in winners.items() if name in groups}, groups)
+    table.add("e2e.stable", figure.share(len(found.equal), found.n), remark if tied else "")
+    table.add("e2e.split", figure.share(found.n_changing, found.n))
+    by_group = repetition_by({name: said for name, said in winners.items() if name in groups}, groups)
     value: dict[str, Any] = {}
     for name, one in by_group.items():
-        stable, split = len(one.stable_prompts), len(one.split_prompts)
+        stable, split = len(one.equal), one.n_changing
         if one.n:
             value[name] = {"stable": stable, "split": split, "n": one.n, "share_stable": 100 * stable / one.n}
     n = sum(one["n"] for one in value.values())
-    words = {} if answers is None else {"different": answers.all_different, "answers": answers.answers}
+    words = {} if answers is None else {"different": len(answers.different), "answers": answers.n}
     table.add("e2e.by_difficulty", figure.of_rows(value, n), **words)
     table.add("e2e.cost", figure.of_rows(dollars(every), len(every)))
 

@@ -18,13 +18,12 @@ from metajudge.stats.stability import (
     StabilityClass,
     ThirdRun,
     choose_third_run,
-    count_digests,
     kendall_across,
+    repetition,
+    repetition_by,
     retest,
     split_variance,
     stability_class,
-    winner_stability,
-    winner_stability_by,
 )
 
 from .. import figure
@@ -262,12 +261,12 @@ def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
     for record in first:
         winners[record.item_id].append(record.winner or (TIE if record.status == "tie" else None))
         groups[record.item_id] = record.category or "no category"
-    found = winner_stability(winners)
+    found = repetition(winners)
     lost = f"{len(found.without)} items have fewer than two verdicts." if found.without else ""
-    table.add("cycles.stable", figure.share(len(found.stable_prompts), found.n), lost)
+    table.add("cycles.stable", figure.share(len(found.equal), found.n), lost)
     by_category = {
-        name: {"stable": len(one.stable_prompts), "split": len(one.split_prompts), "without": len(one.without)}
-        for name, one in winner_stability_by(winners, groups).items()
+        name: {"stable": len(one.equal), "split": one.n_changing, "without": len(one.without)}
+        for name, one in repetition_by(winners, groups).items()
     }
     table.add("cycles.by_category", figure.made(by_category, found.n))
     _tau(table, first)
@@ -275,9 +274,9 @@ def cycle_figures(records: Sequence[ClashRecord]) -> Figures:
     for record in first:
         for answer in record.candidates:
             series[record.item_id, answer.name].append(answer.text_digest)
-    texts = count_digests(series)
-    value = {"all_different": texts.all_different, "repeated": texts.repeated, "all_equal": texts.all_equal}
-    table.add("cycles.digests", figure.made(value, texts.answers))
+    texts = repetition(series)
+    kinds = {"all_different": texts.different, "repeated": texts.repeated, "all_equal": texts.equal}
+    table.add("cycles.digests", figure.made({kind: len(names) for kind, names in kinds.items()}, texts.n))
     _variance(table, chosen)
     return table.found
 

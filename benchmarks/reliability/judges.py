@@ -7,7 +7,6 @@ from statistics import fmean
 from metajudge.clashes.tally import why_no_unanimity
 from metajudge.providers.families import family_of
 from metajudge.stats.agreement import fleiss_kappa, krippendorff_alpha
-from metajudge.stats.intervals import binomial_test
 from metajudge.stats.paired import sign_test
 from metajudge.stats.panels import MOST_JUDGES, Unity, panel_ablation, unity
 
@@ -33,6 +32,8 @@ def add_judges(
 
 
 def _one_judge(table: FigureTable, rows: Sequence[Evaluation], judge: str) -> None:
+    from scipy.stats import binomtest
+
     votes = [(one, choice) for one in rows if (choice := one.votes.get(judge)) is not None]
     lost = len(rows) - len(votes)
     remark = f"{lost} evaluations have no first choice of this judge." if lost else ""
@@ -40,7 +41,7 @@ def _one_judge(table: FigureTable, rows: Sequence[Evaluation], judge: str) -> No
     firsts = [choice == one.shown_first[judge] for one, choice in votes if judge in one.shown_first]
     found = table.add("position.{judge}", figure.share_of(firsts), judge=judge)
     if firsts:
-        p = f"; binomial p = {binomial_test(sum(firsts), len(firsts)).p_value:.2g}"
+        p = f"; binomial p = {binomtest(sum(firsts), len(firsts)).pvalue:.2g}"
         table.found[f"position.{judge}"] = found.model_copy(update={"definition": f"{found.definition}{p}"})
     table.add("family.{judge}", _family(votes, judge), family=family_of(judge), judge=judge)
 

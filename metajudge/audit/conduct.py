@@ -13,8 +13,7 @@ from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.stats.association import Association, associate, mean_of
-from metajudge.stats.paired import sign_flip
-from metajudge.stats.signed_rank import mean_ranks
+from metajudge.stats.paired import mean_ranks, sign_flip
 
 MARGIN = 0.10
 """A judge counts as weaker than its peers from ten points on; how much further is tested against this."""

@@ -35,7 +35,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.units import note_of
 from metajudge.stats.arrays import Floats
-from metajudge.stats.signed_rank import mean_ranks
+from metajudge.stats.paired import mean_ranks
 from metajudge.types import Judgment
 from metajudge.types.right import Right
 from metajudge.types.verdict import VERDICT_KINDS, Pairwise

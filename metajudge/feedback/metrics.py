@@ -13,7 +13,7 @@ from metajudge.feedback.cases import APPROVED, FEWEST_CORRECTIONS, REJECTED, Dec
 from metajudge.stats.bootstrap import bootstrap_ratio
 from metajudge.stats.intervals import wilson
 from metajudge.stats.multiple import holm
-from metajudge.stats.signed_rank import wilcoxon_signed_rank
+from metajudge.stats.paired import wilcoxon_signed_rank
 from metajudge.types.figure import Figure
 from metajudge.types.frozen import Finite, Frozen
 

@@ -5,6 +5,7 @@ is final. Stopping there gives the decision a full evaluation gives.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -173,24 +174,21 @@ def decide_majority(
 
 def positive_weights(weights: ArrayLike, count: int, what: str) -> Floats:
     """Weights of the given count, checked and normalised to sum to 1."""
-    if isinstance(weights, tuple):  # one judgment after another is scored by the same ones
-        return _kept_weights(weights, count, what)
-    return _checked_weights(np.asarray(weights, dtype=np.float64), count, what)
+    # One judgment after another is scored by the same tuple.
+    normalised: Callable[..., Floats] = _normalised if isinstance(weights, tuple) else _normalised.__wrapped__
+    return normalised(weights, count, what)
 
 
 @lru_cache(maxsize=256)
-def _kept_weights(weights: tuple[float, ...], count: int, what: str) -> Floats:
-    kept = _checked_weights(np.asarray(weights, dtype=np.float64), count, what)
-    kept.flags.writeable = False
-    return kept
-
-
-def _checked_weights(w: Floats, count: int, what: str) -> Floats:
+def _normalised(weights: Any, count: int, what: str) -> Floats:
+    w = np.asarray(weights, dtype=np.float64)
     if w.shape != (count,):
         raise InputError(f"{count} {what} weights are needed, got an array of shape {list(w.shape)}")
     if not np.isfinite(w).all() or (w <= 0).any():
         raise ConfigurationError(f"{what} weights must be positive numbers, got {w.tolist()}")
-    return np.asarray(w / w.sum())
+    w = np.asarray(w / w.sum())
+    w.flags.writeable = False
+    return w
 
 
 def panel_answers(agent_scores: ArrayLike, valid: ArrayLike | None) -> tuple[Floats, Bools]:

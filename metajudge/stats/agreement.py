@@ -12,10 +12,13 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats
-from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile, t_quantile
 from metajudge.stats.intervals import score_bounds, wilson
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
+Distance: TypeAlias = Callable[[Floats, Sequence[Any]], Floats]
+"""From margins [m, k] and the categories to squared distances [m, k, k]."""
+
 Words: TypeAlias = Literal["poor", "slight", "fair", "moderate", "substantial", "almost perfect"]
 
 
@@ -134,13 +137,11 @@ def _score_interval(observed: float, expected: float, error: float, items: int, 
         items: how many.
         most: largest effective number, where nothing varies, too.
     """
-    from scipy.special import stdtrit
-
     z = normal_quantile(CONFIDENCE)
     spread = (error * (1 - expected)) ** 2
     effective = float(most)
     if spread > 0 and 0 < observed < 1:
-        by_t = (z / float(stdtrit(items - 1, (1 + CONFIDENCE) / 2))) ** 2
+        by_t = (z / t_quantile(items - 1)) ** 2
         effective = max(1.0, min(most, observed * (1 - observed) / spread) * by_t)
     low, high = ((p - expected) / (1 - expected) for p in score_bounds(observed, effective, z))
     return max(-1.0, low), min(1.0, high)
@@ -169,21 +170,8 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> Agreement:
                 "two at least; for gaps use krippendorff_alpha"
             )
     categories = _categories([label for labels in ratings for label in labels])
-    counts = _count_table(ratings, categories)
-    agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
-
-    def parts(items: Floats, total: Floats, agreement: Floats) -> tuple[Floats, Floats]:
-        shares = total / (items * raters)
-        return agreement / items[:, 0], (shares**2).sum(axis=1)
-
-    n, most = len(ratings), len(ratings) * (raters - 1)
-    observed, expected = parts(np.array([[float(n)]]), counts.sum(axis=0)[None], agreeing.sum()[None])
-    left_out = (
-        parts(np.full((n, 1), n - 1.0), counts.sum(axis=0) - counts, agreeing.sum() - agreeing) if n > 1 else None
-    )
-    return _with_jackknife(
-        "Fleiss' kappa, chance from pooled margins", (observed, expected), left_out, n, most, categories
-    )
+    name = "Fleiss' kappa, chance from pooled margins"
+    return _from_coincidences(name, ratings, categories, _nominal, again=True)
 
 
 def krippendorff_alpha(
@@ -215,29 +203,8 @@ def krippendorff_alpha(
     for number, unit in enumerate(pairable):
         _refuse_missing(unit, f"pairable unit {number}")
     order = _ordered(pairable, level, categories)
-    counts = _count_table(pairable, order)
-    size = counts.sum(axis=1)[:, None, None]
-    diagonal = counts[:, :, None] * np.eye(len(order))
-    coincidences = (counts[:, :, None] * counts[:, None, :] - diagonal) / (size - 1)
-    total = coincidences.sum(axis=0)
-    whole = _agreement_parts(total[None], level, order)
-    n = len(pairable)
-    left_out = _agreement_parts(total - coincidences, level, order) if n > 1 else None
     name = f"Krippendorff's alpha ({level}), chance from pooled pairable values"
-    return _with_jackknife(name, whole, left_out, n, float((counts.sum(axis=1) - 1).sum()), order)
-
-
-def _agreement_parts(coincidences: Floats, level: Level, order: Sequence[Any]) -> tuple[Floats, Floats]:
-    """One minus observed and one minus expected disagreement, [m] each, of matrices [m, k, k]."""
-    margins = coincidences.sum(axis=2)
-    total = margins.sum(axis=1)
-    distance = _DISTANCES[level](margins, order)
-    # The scale of the distance cancels out; with 1 as the largest both parts stay within [0, 1].
-    largest = distance.max(axis=(1, 2), keepdims=True)
-    distance = distance / np.where(largest > 0, largest, 1)
-    observed = (coincidences * distance).sum(axis=(1, 2)) / total
-    expected = (margins[:, :, None] * margins[:, None, :] * distance).sum(axis=(1, 2)) / (total * (total - 1))
-    return 1 - observed, 1 - expected
+    return _from_coincidences(name, pairable, order, _DISTANCES[level], again=False)
 
 
 def _nominal(margins: Floats, _: Sequence[Any]) -> Floats:
@@ -258,37 +225,56 @@ def _interval(margins: Floats, order: Sequence[Any]) -> Floats:
     return np.broadcast_to(squared, (len(margins), *squared.shape))
 
 
-_DISTANCES: dict[Level, Callable[[Floats, Sequence[Any]], Floats]] = {
-    "nominal": _nominal,
-    "ordinal": _ordinal,
-    "interval": _interval,
-}
+_DISTANCES: dict[Level, Distance] = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 
-def _with_jackknife(
-    name: str,
-    whole: tuple[Floats, Floats],
-    left_out: tuple[Floats, Floats] | None,
-    n: int,
-    most: float,
-    categories: tuple[Hashable, ...],
+def _from_coincidences(
+    name: str, units: Sequence[Sequence[Hashable]], categories: tuple[Hashable, ...], distance: Distance, *, again: bool
 ) -> Agreement:
-    observed, expected = float(whole[0][0]), float(whole[1][0])
+    """One minus observed over expected disagreement of two values of a unit, with a jackknife over units.
+
+    Args:
+        again: whether chance draws the second of two values from all of them, the first one too.
+    """
+    code = {label: i for i, label in enumerate(categories)}
+    counts = np.zeros((len(units), len(categories)))
+    np.add.at(counts, ([i for i, unit in enumerate(units) for _ in unit], [code[x] for unit in units for x in unit]), 1)
+    size = counts.sum(axis=1)[:, None, None]
+    diagonal = counts[:, :, None] * np.eye(len(categories))
+    coincidences = (counts[:, :, None] * counts[:, None, :] - diagonal) / (size - 1)
+    total, n, most = coincidences.sum(axis=0), len(units), float((counts.sum(axis=1) - 1).sum())
+    observed, expected = (float(part[0]) for part in _agreement_parts(total[None], distance, categories, again=again))
     method = f"{name}, score interval with a jackknife over items"
     if len(categories) == 1:
         reason = "all ratings are the same label, so chance alone explains all agreement"
         return Agreement(None, None, n, method, observed, expected, categories, reason)
     kappa = (observed - expected) / (1 - expected)
-    if left_out is None or n < 3:
+    if n < 3:
         reason = f"{n} items are too few for an interval"
         return Agreement(kappa, None, n, method, observed, expected, categories, reason)
     with np.errstate(divide="ignore", invalid="ignore"):
-        others = (left_out[0] - left_out[1]) / (1 - left_out[1])
+        seen, chance = _agreement_parts(total - coincidences, distance, categories, again=again)
+        others = (seen - chance) / (1 - chance)
     error = 0.0  # where all ratings would be one label without one of the items
     if np.isfinite(others).all():
         error = float(np.sqrt((n - 1) / n * np.sum((others - others.mean()) ** 2)))
     found = Estimate(kappa, *_score_interval(observed, expected, error, n, most), n, CONFIDENCE, method)
     return Agreement(kappa, found, n, method, observed, expected, categories)
+
+
+def _agreement_parts(
+    coincidences: Floats, distance: Distance, categories: Sequence[Any], *, again: bool
+) -> tuple[Floats, Floats]:
+    """One minus observed and one minus expected disagreement, [m] each, of matrices [m, k, k]."""
+    margins = coincidences.sum(axis=2)
+    total = margins.sum(axis=1)
+    apart = distance(margins, categories)
+    # The scale of the distance cancels out; with 1 as the largest both parts stay within [0, 1].
+    largest = apart.max(axis=(1, 2), keepdims=True)
+    apart = apart / np.where(largest > 0, largest, 1)
+    observed = (coincidences * apart).sum(axis=(1, 2)) / total
+    expected = (margins[:, :, None] * margins[:, None, :] * apart).sum(axis=(1, 2)) / (total * (total - (not again)))
+    return 1 - observed, 1 - expected
 
 
 _BANDS = (0.20, 0.40, 0.60, 0.80)
@@ -306,15 +292,6 @@ def landis_koch(kappa: float) -> Words:
     if not kappa <= 1:
         raise InputError(f"a kappa is a number up to 1, not {kappa!r}")
     return "poor" if kappa < 0 else _WORDS[bisect_left(_BANDS, round(kappa, 9))]
-
-
-def _count_table(ratings: Sequence[Sequence[Hashable]], categories: tuple[Hashable, ...]) -> Floats:
-    code = {label: i for i, label in enumerate(categories)}
-    counts = np.zeros((len(ratings), len(categories)))
-    for number, labels in enumerate(ratings):
-        for label in labels:
-            counts[number, code[label]] += 1
-    return counts
 
 
 def _categories(labels: Sequence[Hashable]) -> tuple[Hashable, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.interval_estimate import CONFIDENCE, Estimate
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, t_quantile
 from metajudge.stats.intervals import score_bounds
 
 POWER = 0.8
@@ -129,8 +129,6 @@ def score_interval(share: float, error: float, df: float, most: float, confidenc
         most: the effective number where the error is 0 or the share is 0 or 1, at least 1.
         confidence: nominal coverage, in (0, 1).
     """
-    from scipy.special import stdtrit
-
     if not math.isfinite(error):
         return 0.0, 1.0
     p = min(1.0, max(0.0, share))
@@ -138,7 +136,7 @@ def score_interval(share: float, error: float, df: float, most: float, confidenc
     effective = p * (1 - p) / error**2 if error > 0 and inside else most
     if error > 0 and not inside:
         effective = min(most, 0.25 / error**2)
-    return score_bounds(p, effective, float(stdtrit(df, (1 + confidence) / 2)))
+    return score_bounds(p, effective, t_quantile(df, confidence))
 
 
 def _centred(values: Floats, groups: Indices) -> Floats:
@@ -148,8 +146,6 @@ def _centred(values: Floats, groups: Indices) -> Floats:
 
 
 def _estimate(value: float, robust: Floats, null: Floats, weight: Floats, codes: Indices, method: str) -> Association:
-    from scipy.special import stdtrit
-
     present, place = np.unique(codes, return_inverse=True)
     k = len(present)
     sums = (np.bincount(place.ravel(), weights=part, minlength=k) for part in (robust, null))
@@ -158,7 +154,7 @@ def _estimate(value: float, robust: Floats, null: Floats, weight: Floats, codes:
     effective = float(shares.sum() ** 2 / (shares @ shares))
     df = max(1.0, effective - 1)
     error = math.sqrt(spread * k / (k - 1)) if k > 1 else math.inf
-    half = float(stdtrit(df, (1 + CONFIDENCE) / 2)) * error
+    half = t_quantile(df) * error
     usable = effective >= FEWEST_CLUSTERS and math.isfinite(error)
     return Association(value, value - half, value + half, len(codes), CONFIDENCE, method, error, df, k, usable)
 

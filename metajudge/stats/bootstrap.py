@@ -6,7 +6,7 @@ a ratio of sums over clusters, or the difference of two; so a resample needs onl
 was drawn.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,6 @@ _CHUNK = 1 << 18
 
 _SMALL = 1 << 17
 """Multiplications of one product of matrices: of more, a linear-algebra library starts threads, which cost more."""
-
-_FEW = 6
-"""Up to so many columns of whole numbers are looked up for each drawn cluster; else these are counted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def bootstrap_mean(
     """The mean of values [n]; arguments and errors as for :func:`bootstrap_ratio`."""
     vector = _vector("values", values)
     sums = _cluster_sums(clusters, values=vector, count=np.ones_like(vector))
-    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples)[0]
+    return _bootstrap([sums], lambda clusters: drawn_weights(clusters, resamples, rng), resamples)[0]
 
 
 def bootstrap_ratio(
@@ -75,7 +72,7 @@ def bootstrap_ratio(
             clusters, or an option out of range.
     """
     sums = _cluster_sums(clusters, numerator=numerator, denominator=denominator)
-    return _bootstrap([sums], _ratio, _drawing(rng, resamples), resamples)[0]
+    return _bootstrap([sums], lambda clusters: drawn_weights(clusters, resamples, rng), resamples)[0]
 
 
 def bootstrap_difference(
@@ -101,7 +98,7 @@ def bootstrap_difference(
     """
     check_confidence(confidence)
     tables = _difference_tables([(first, second)], clusters)
-    return _bootstrap(tables, _difference, _drawing(rng, resamples), resamples, confidence)[0]
+    return _bootstrap(tables, lambda clusters: drawn_weights(clusters, resamples, rng), resamples, confidence)[0]
 
 
 def bootstrap_differences(
@@ -116,7 +113,7 @@ def bootstrap_differences(
         draws: gives the resamples.
     """
     tables = _difference_tables(pairs, clusters)
-    return _bootstrap(tables, _difference, draws.sums, draws.resamples) if tables else []
+    return _bootstrap(tables, draws.weights, draws.resamples) if tables else []
 
 
 class SharedDraws:
@@ -135,23 +132,7 @@ class SharedDraws:
         self._seed, self._left = seed, most_bytes
         self._kept: dict[int, list[NDArray[np.uint16]]] = {}
 
-    def sums(self, table: Floats) -> Floats:
-        """[resamples, columns]: the column sums over as many rows as there are, drawn with replacement.
-
-        Args:
-            table: [clusters, columns], a row for each cluster.
-        """
-        # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
-        step = max(1, _SMALL // table.size) if (table == np.rint(table)).all() else self.resamples
-        return np.concatenate(
-            [
-                weights[start : start + step].astype(np.float64) @ table
-                for weights in self._weights(len(table))
-                for start in range(0, len(weights), step)
-            ]
-        )
-
-    def _weights(self, clusters: int) -> Iterator[NDArray[np.integer[Any]]]:
+    def weights(self, clusters: int) -> Iterator[NDArray[np.integer[Any]]]:
         """[rows, clusters] how often each is drawn, for a chunk of resamples after another."""
         if clusters in self._kept:
             yield from self._kept[clusters]
@@ -168,7 +149,7 @@ class SharedDraws:
 
 def _difference_tables(
     pairs: Sequence[tuple[Ratio, Ratio]], clusters: Sequence[Hashable] | None
-) -> "list[_ClusterSums]":
+) -> list[tuple[Floats, int]]:
     return [
         _cluster_sums(
             clusters,
@@ -181,46 +162,44 @@ def _difference_tables(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _ClusterSums:
-    n: int
-    table: Floats
-    """[clusters, columns]: numerators and denominators in turn."""
-
-
-def _ratio(sums: Floats) -> Floats:
+def _ratios(sums: Floats) -> Floats:
+    """The ratio of the first two columns, less that of the next two where there are any."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sums[:, 0] / sums[:, 1], dtype=np.float64)
-
-
-def _difference(sums: Floats) -> Floats:
-    return _ratio(sums[:, :2]) - _ratio(sums[:, 2:])
+        ratios = sums[:, ::2] / sums[:, 1::2]
+    return np.asarray(ratios[:, 0] - ratios[:, 1] if ratios.shape[1] > 1 else ratios[:, 0], dtype=np.float64)
 
 
 def _bootstrap(
-    samples: Sequence[_ClusterSums],
-    statistic: Callable[[Floats], Floats],
-    drawn_sums: Callable[[Floats], Floats],
+    samples: Sequence[tuple[Floats, int]],
+    weights: Callable[[int], Iterable[NDArray[np.integer[Any]]]],
     resamples: int,
     confidence: float = CONFIDENCE,
 ) -> list[BootstrapEstimate]:
+    """Estimates from one set of resamples; ``weights`` gives how often each of so many clusters is drawn."""
     if resamples < 100:
         raise InputError(f"resamples must be at least 100, not {resamples}: an interval needs its tails filled")
-    every = drawn_sums(np.hstack([sums.table for sums in samples]))
+    together = np.hstack([table for table, _ in samples])
+    step = max(1, _SMALL // together.size)
+    every = np.concatenate(
+        [
+            some[at : at + step].astype(np.float64) @ together
+            for some in weights(len(together))
+            for at in range(0, len(some), step)
+        ]
+    )
     found, start = [], 0
-    for sums in samples:
-        table = sums.table
-        drawn = statistic(every[:, start : start + table.shape[1]])
+    for table, n in samples:
+        drawn = _ratios(every[:, start : start + table.shape[1]])
         start += table.shape[1]
         values = drawn[np.isfinite(drawn)]
         tail = _expanded_tail(len(table), confidence)
         low, high = np.quantile(values, [tail, 1 - tail])
         found.append(
             BootstrapEstimate(
-                estimate=float(statistic(table.sum(axis=0, keepdims=True))[0]),
+                estimate=float(_ratios(table.sum(axis=0, keepdims=True))[0]),
                 low=float(low),
                 high=float(high),
-                n=sums.n,
+                n=n,
                 clusters=len(table),
                 confidence=confidence,
                 method="percentile cluster bootstrap, expanded",
@@ -228,28 +207,6 @@ def _bootstrap(
             )
         )
     return found
-
-
-def _drawing(rng: np.random.Generator, resamples: int) -> Callable[[Floats], Floats]:
-    """Gives resampled sums by a generator."""
-    return lambda table: _resampled_sums(table, resamples, rng)
-
-
-def _resampled_sums(table: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """[resamples, columns]: the column sums over as many clusters as there are, drawn with replacement."""
-    clusters, columns = table.shape
-    # Whole numbers have the same sum in any order; others keep the order of the product of matrices.
-    if columns > _FEW or not (table == np.rint(table)).all():
-        return np.concatenate([weights @ table for weights in drawn_weights(clusters, resamples, rng)])
-    sums = np.empty((resamples, columns))
-    apart = [np.ascontiguousarray(table[:, column]) for column in range(columns)]
-    step = max(1, _CHUNK // clusters)
-    for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        drawn = rng.integers(0, clusters, size=(stop - start, clusters))
-        for column, values in enumerate(apart):
-            sums[start:stop, column] = values.take(drawn).sum(axis=1)
-    return sums
 
 
 def drawn_weights(
@@ -281,7 +238,8 @@ def _expanded_tail(clusters: int, confidence: float) -> float:
     return float(ndtr(np.sqrt(clusters / (clusters - 1)) * t))
 
 
-def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> _ClusterSums:
+def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> tuple[Floats, int]:
+    """[clusters, columns] numerators and denominators in turn, summed by cluster; and the number of observations."""
     vectors = {name: _vector(name, values) for name, values in columns.items()}
     names = list(vectors)
     for name in names[1:]:
@@ -305,7 +263,7 @@ def _cluster_sums(clusters: Sequence[Hashable] | None, **columns: ArrayLike) -> 
         np.add.at(table, codes, stacked)
     if len(table) < 2:
         raise InputError("a cluster bootstrap needs at least two clusters: with one there is nothing to resample")
-    return _ClusterSums(n, table)
+    return table, n
 
 
 def _vector(name: str, values: ArrayLike) -> Floats:

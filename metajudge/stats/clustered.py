@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Floats, Indices
-from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
+from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile, t_quantile
 from metajudge.stats.intervals import score_bounds
 
 SEED = 20_260_101
@@ -97,8 +97,9 @@ def counted_proportion(kinds: ArrayLike, often: ArrayLike) -> ClusteredProportio
         effective, method = robust, BOOTSTRAP
     else:
         alike = float(n * n / (sizes**2 @ counts))  # all that is known where nothing varies
-        by_t = robust * _t_discount(clusters) if clusters > 1 and 0 < share < 1 else alike
-        effective, method = max(1.0, min(by_t, alike)), WILSON_EFFECTIVE
+        if clusters > 1 and 0 < share < 1:
+            alike = min(alike, robust * (normal_quantile(CONFIDENCE) / t_quantile(clusters - 1)) ** 2)
+        effective, method = max(1.0, alike), WILSON_EFFECTIVE
     low, high = (
         _interval_of_kinds(pairs.astype(np.int64).tobytes(), counts.tobytes())
         if method == BOOTSTRAP
@@ -115,13 +116,6 @@ def _robust_number(hits: Floats, sizes: Floats, often: Indices) -> float:
         return n
     variance = k / (k - 1) * float(((hits - share * sizes) ** 2) @ often) / n**2
     return n if variance == 0 else min(n, share * (1 - share) / variance)
-
-
-def _t_discount(clusters: int) -> float:
-    """What few clusters know of their own variance: the squared ratio of the normal quantile to Student's t."""
-    from scipy.special import stdtrit
-
-    return float((normal_quantile(CONFIDENCE) / stdtrit(clusters - 1, (1 + CONFIDENCE) / 2)) ** 2)
 
 
 @lru_cache(maxsize=4096)

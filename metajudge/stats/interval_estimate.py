@@ -40,6 +40,13 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
+def t_quantile(df: float, confidence: float = CONFIDENCE) -> float:
+    """The two-sided quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + confidence) / 2))
+
+
 def check_confidence(confidence: float) -> None:
     """Raises :class:`InputError` unless ``0 < confidence < 1``."""
     if not 0 < confidence < 1:

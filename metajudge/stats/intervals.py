@@ -1,11 +1,9 @@
-"""Binomial proportions: intervals, one-sided bounds, an exact test, and the difference of two."""
+"""Binomial proportions: intervals, one-sided bounds, and the difference of two."""
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, TypeAlias
 
-from metajudge.errors import InputError
 from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, check_confidence, check_counts, normal_quantile
 
 
@@ -71,40 +69,6 @@ def _exact_lower(successes: int, n: int, tail: float) -> float:
     from scipy.special import betaincinv
 
     return 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, tail))
-
-
-Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
-
-
-@dataclass(frozen=True, slots=True)
-class BinomialTest(Estimate):
-    """A proportion compared with a stated one.
-
-    Attributes:
-        estimate: the observed proportion.
-    """
-
-    p_value: float
-
-
-def binomial_test(successes: int, n: int, null: float = 0.5, alternative: Alternative = "two-sided") -> BinomialTest:
-    """Exact test of a proportion; ``greater`` gives ``P(X >= successes)`` for X of Binomial(n, null).
-
-    Two-sided it sums all outcomes no likelier than the one observed. Assumes independent observations, and a null
-    proportion that was not read off the same data.
-
-    Raises:
-        InputError: n < 1, successes outside 0..n, null outside [0, 1], an unknown alternative.
-    """
-    from scipy.stats import binomtest
-
-    if not 0 <= null <= 1:
-        raise InputError(f"null must be a proportion in [0, 1], not {null!r}")
-    if alternative not in ("greater", "less", "two-sided"):
-        raise InputError(f"alternative must be 'greater', 'less' or 'two-sided', not {alternative!r}")
-    interval = clopper_pearson(successes, n)
-    p_value = float(binomtest(successes, n, null, alternative).pvalue)
-    return BinomialTest(successes / n, interval.low, interval.high, n, CONFIDENCE, "binomial exact", p_value)
 
 
 @dataclass(frozen=True, slots=True)

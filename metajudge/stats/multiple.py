@@ -22,7 +22,7 @@ def holm(p_values: ArrayLike) -> Floats:
     """
     p, order = _sorted(p_values)
     m = len(p)
-    return _unsorted(np.maximum.accumulate(p[order] * (m - np.arange(m))), order)
+    return np.minimum(np.maximum.accumulate(p[order] * (m - np.arange(m))), 1.0)[np.argsort(order)]
 
 
 def benjamini_yekutieli(p_values: ArrayLike) -> Floats:
@@ -34,7 +34,8 @@ def benjamini_yekutieli(p_values: ArrayLike) -> Floats:
     p, order = _sorted(p_values)
     numbers = np.arange(1, len(p) + 1)
     scaled = p[order] * len(p) / numbers
-    return _unsorted(np.minimum.accumulate(scaled[::-1])[::-1] * float((1 / numbers).sum()), order)
+    adjusted = np.minimum.accumulate(scaled[::-1])[::-1] * float((1 / numbers).sum())
+    return np.minimum(adjusted, 1.0)[np.argsort(order)]
 
 
 def _sorted(p_values: ArrayLike) -> tuple[Floats, Indices]:
@@ -42,9 +43,3 @@ def _sorted(p_values: ArrayLike) -> tuple[Floats, Indices]:
     if not ((p >= 0) & (p <= 1)).all():
         raise InputError("p values must lie in [0, 1]: leave out tests without one")
     return p, np.argsort(p, kind="stable")
-
-
-def _unsorted(values: Floats, order: Indices) -> Floats:
-    found = np.empty_like(values)
-    found[order] = np.minimum(values, 1.0)
-    return found

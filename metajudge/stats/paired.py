@@ -1,8 +1,12 @@
-"""The same items twice: exact tests, and one by question, where the sign of each is a fair coin."""
+"""The same items twice: exact tests of whether differences lie symmetrically around zero.
+
+Each difference (or the sum of a question's) keeps its size and gets a fair sign (Fisher, 1935). With sizes of 1 that is
+the sign test, with ranks Wilcoxon's; the distribution of the sum is counted out.
+"""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +20,9 @@ from metajudge.stats.intervals import clopper_pearson
 LARGEST_EXACT = 20_000
 """Up to this sum of absolute values the distribution of a sign-flip test is counted out."""
 
+MOST_RANKED = 500
+"""Up to so many differences other than 0 that of a signed-rank test is counted out."""
+
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
@@ -24,7 +31,7 @@ class PairedTest:
     Attributes:
         share: of the untied pairs those in favour of the first, with its Clopper-Pearson interval; None where all
             pairs are tied.
-        p_value: two-sided exact binomial test of a share of one half; 1 where all pairs are tied.
+        p_value: two-sided, of the test that ``method`` names; 1 where all pairs are tied.
         n: all pairs, tied ones included.
         tied: pairs in favour of neither; they carry no information about the share.
     """
@@ -60,9 +67,7 @@ def mcnemar_exact(first: Sequence[bool], second: Sequence[bool]) -> PairedTest:
     for number, pair in enumerate(pairs):
         if any(value not in (0, 1) for value in pair):
             raise InputError(f"pair {number} is {pair}: outcomes must be true or false; leave out missing ones")
-    favour_first = sum(bool(one) and not other for one, other in pairs)
-    favour_second = sum(bool(other) and not one for one, other in pairs)
-    return _exact(favour_first, favour_second, len(pairs), "mcnemar exact")
+    return replace(sign_test([bool(one) - bool(other) for one, other in pairs]), method="mcnemar exact")
 
 
 def sign_test(differences: Sequence[float]) -> PairedTest:
@@ -76,17 +81,12 @@ def sign_test(differences: Sequence[float]) -> PairedTest:
     for number, value in enumerate(differences):
         if value != value:
             raise InputError(f"difference {number} is NaN: leave out pairs without a value")
-    positive = sum(value > 0 for value in differences)
-    negative = sum(value < 0 for value in differences)
-    return _exact(positive, negative, len(differences), "exact sign test")
-
-
-def _exact(positive: int, negative: int, n: int, method: str) -> PairedTest:
-    untied = positive + negative
-    if not untied:
-        return PairedTest(None, 1.0, n, positive, negative, n, method)
     from scipy.special import bdtr
 
+    positive, negative = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
+    n, untied, method = len(differences), positive + negative, "exact sign test"
+    if not untied:
+        return PairedTest(None, 1.0, n, 0, 0, n, method)
     p_value = min(1.0, 2 * float(bdtr(min(positive, negative), untied, 0.5)))
     return PairedTest(clopper_pearson(positive, untied), p_value, n, positive, negative, n - untied, method)
 
@@ -149,12 +149,11 @@ def sign_flip(values: ArrayLike, clusters: ArrayLike) -> SignFlip:
     spread = float(((sums - estimate * sizes) ** 2).sum())
     moved = np.abs(sums[sums != 0])
     exact = moved.sum() <= LARGEST_EXACT
-    tail = _exact_tail if exact else _normal_tail
     return SignFlip(
         estimate=estimate,
         error=math.sqrt(float((sums**2).sum())) / n,
         robust_error=math.sqrt(spread * k / (k - 1)) / n if k > 1 else math.inf,
-        p_value=min(1.0, 2 * min(tail(moved, total), tail(moved, -total))),
+        p_value=_two_sided(moved, total, exact=exact),
         n=n,
         clusters=k,
         method=f"sign-flip test by question, {'exact' if exact else 'normal approximation'}",
@@ -175,14 +174,41 @@ def fair_sums(sizes: Floats) -> Floats:
     return chances
 
 
-def _exact_tail(sizes: Floats, total: float) -> float:
-    """P(sum of sizes with fair signs >= total): that sum is 2 S - sum(sizes), with S the sum of a random subset."""
-    at = math.ceil((total + sizes.sum()) / 2)
-    return min(1.0, float(fair_sums(sizes)[max(0, at) :].sum()))
-
-
-def _normal_tail(sizes: Floats, total: float) -> float:
+def _two_sided(sizes: Floats, total: float, *, exact: bool) -> float:
+    """Of the total of sizes with fair signs, which is 2 S - sum(sizes), with S the sum of a random subset."""
     from scipy.special import ndtr
 
-    deviation = math.sqrt(float((sizes**2).sum()))
-    return float(ndtr(-total / deviation)) if deviation else 1.0
+    if not len(sizes):
+        return 1.0
+    if not exact:
+        return float(2 * ndtr(-abs(total) / math.sqrt(float(sizes @ sizes))))
+    chances, at = fair_sums(sizes), round((total + float(sizes.sum())) / 2)
+    return min(1.0, 2 * float(min(chances[: at + 1].sum(), chances[at:].sum())))
+
+
+def wilcoxon_signed_rank(differences: Sequence[float]) -> PairedTest:
+    """Tests whether paired differences are symmetric around zero (Wilcoxon, 1945); ties (0) are counted and left out.
+
+    Equal sizes share their mean rank, and the p value is exact with them; above :data:`MOST_RANKED` differences it is
+    from a normal approximation with the variance of the tied ranks. The share is that of the signs. Assumes independent
+    differences that are symmetric around their median; where only their signs can be trusted take :func:`sign_test`.
+
+    Raises:
+        InputError: empty, or a difference that is NaN or infinite.
+    """
+    signs = sign_test(differences)
+    values = np.asarray(differences, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(f"difference {np.isinf(values).argmax()} is infinite: leave out pairs without a value")
+    moved = values[values != 0]
+    doubled = np.rint(2 * mean_ranks(np.abs(moved)))  # mean ranks may be halves
+    exact = len(moved) <= MOST_RANKED
+    method = f"signed rank, {'exact given ties' if exact else 'normal approximation'}, zeros left out"
+    p_value = _two_sided(doubled, float(doubled @ np.sign(moved)), exact=exact)
+    return replace(signs, p_value=p_value, method=method)
+
+
+def mean_ranks(sizes: Floats) -> Floats:
+    """Ranks from 1 on; equal sizes share their mean rank."""
+    _, places, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]

@@ -71,10 +71,7 @@ class PanelResult:
 
 
 def panel_result(
-    votes: Sequence[Mapping[str, Hashable | None]],
-    truth: Sequence[Hashable],
-    judges: Sequence[str],
-    confidence: float = 0.95,
+    votes: Sequence[Mapping[str, Hashable | None]], truth: Sequence[Hashable], judges: Sequence[str]
 ) -> PanelResult:
     """Concordance of the majority of some judges with the human's choice.
 
@@ -82,7 +79,6 @@ def panel_result(
         votes: for each evaluation judge -> choice; a judge that is missing or None gave none.
         truth: the human's choice of each evaluation.
         judges: the panel.
-        confidence: of the intervals, in (0, 1).
 
     Raises:
         InputError: no evaluations, unequal lengths, or no judges.
@@ -98,16 +94,13 @@ def panel_result(
         wrong=decided - right,
         undecided=len(choices) - decided,
         n=len(choices),
-        concordance=wilson(right, decided, confidence) if decided else None,
-        of_all=wilson(right, len(choices), confidence),
+        concordance=wilson(right, decided) if decided else None,
+        of_all=wilson(right, len(choices)),
     )
 
 
 def panel_ablation(
-    votes: Sequence[Mapping[str, Hashable | None]],
-    truth: Sequence[Hashable],
-    judges: Sequence[str],
-    confidence: float = 0.95,
+    votes: Sequence[Mapping[str, Hashable | None]], truth: Sequence[Hashable], judges: Sequence[str]
 ) -> list[PanelResult]:
     """Every panel that could be made of the judges, single ones first.
 
@@ -120,4 +113,4 @@ def panel_ablation(
     if len(judges) > MOST_JUDGES:
         raise InputError(f"{len(judges)} judges make {2 ** len(judges) - 1:,} panels; name at most {MOST_JUDGES}")
     sizes = range(1, len(judges) + 1)
-    return [panel_result(votes, truth, chosen, confidence) for size in sizes for chosen in combinations(judges, size)]
+    return [panel_result(votes, truth, chosen) for size in sizes for chosen in combinations(judges, size)]

@@ -5,7 +5,6 @@ then judges them. A label is a verdict such as a winner's name; ``None`` means a
 apart, never as a disagreement.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +16,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.stats.agreement import Agreement, cohen_kappa
+from metajudge.stats.arrays import coded
 from metajudge.stats.interval_estimate import Estimate
 from metajudge.stats.intervals import wilson
 
@@ -174,54 +174,59 @@ def choose_third_run(
 
 
 @dataclass(frozen=True, slots=True)
-class WinnerStability:
-    """Whether the same candidate wins in every cycle.
+class Repetition:
+    """How labels come again in series, such as the winners of a prompt over its cycles or the digests of its answers.
 
     Attributes:
-        stable_prompts: ids of the prompts with one winner in all cycles.
-        split_prompts: ids of the prompts whose winners differ (a tie differs from a winner).
-        without: ids of prompts with fewer than two verdicts.
+        equal: names of the series with one label throughout.
+        repeated: names of those in which some labels come again.
+        different: names of those in which none does.
+        without: names of those with fewer than two labels.
     """
 
-    stable_prompts: tuple[str, ...]
-    split_prompts: tuple[str, ...]
-    without: tuple[str, ...]
+    equal: tuple[Hashable, ...]
+    repeated: tuple[Hashable, ...]
+    different: tuple[Hashable, ...]
+    without: tuple[Hashable, ...]
 
     @property
     def n(self) -> int:
-        """Prompts with at least two verdicts."""
-        return len(self.stable_prompts) + len(self.split_prompts)
+        """Series with at least two labels."""
+        return len(self.equal) + self.n_changing
+
+    @property
+    def n_changing(self) -> int:
+        """Series with two labels that differ."""
+        return len(self.repeated) + len(self.different)
 
 
-def winner_stability(winners: Mapping[str, Sequence[str | None]]) -> WinnerStability:
-    """How often the winner stays the same when everything is made anew.
+def repetition(series: Mapping[Any, Sequence[str | None]]) -> Repetition:
+    """Sorts series by how their labels come again.
 
     Args:
-        winners: prompt id -> winner of each cycle, None where a cycle has no verdict. Give a tie a label of its own
-            (``"tie"``), which is a verdict.
+        series: name -> label of each cycle, None where a cycle has none. Give a tie a label of its own (``"tie"``),
+            which is a verdict.
     """
-    stable, split, without = list[str](), list[str](), list[str]()
-    for prompt, labels in winners.items():
+    kinds: dict[str, list[Hashable]] = {"equal": [], "repeated": [], "different": [], "without": []}
+    for name, labels in series.items():
         given = [label for label in labels if label is not None]
-        (without if len(given) < 2 else stable if len(set(given)) == 1 else split).append(prompt)
-    return WinnerStability(tuple(stable), tuple(split), tuple(without))
+        many = len(set(given))
+        kind = "equal" if many == 1 else "different" if many == len(given) else "repeated"
+        kinds[kind if len(given) > 1 else "without"].append(name)
+    return Repetition(**{kind: tuple(names) for kind, names in kinds.items()})
 
 
-def winner_stability_by(
-    winners: Mapping[str, Sequence[str | None]], groups: Mapping[str, str]
-) -> dict[str, WinnerStability]:
-    """:func:`winner_stability` within each group of prompts, such as their difficulty, in order of first appearance.
+def repetition_by(series: Mapping[str, Sequence[str | None]], groups: Mapping[str, str]) -> dict[str, Repetition]:
+    """:func:`repetition` within each group of series, such as their difficulty, in order of first appearance.
 
     Raises:
-        InputError: a prompt has no group.
+        InputError: a series has no group.
     """
-    missing = [prompt for prompt in winners if prompt not in groups]
+    missing = [name for name in series if name not in groups]
     if missing:
-        raise InputError(f"no group is given for prompt {missing[0]}: name one for each prompt")
-    order = dict.fromkeys(groups[prompt] for prompt in winners)
-    return {
-        group: winner_stability({p: labels for p, labels in winners.items() if groups[p] == group}) for group in order
-    }
+        raise InputError(f"no group is given for {missing[0]}: name one for each")
+    order = dict.fromkeys(groups[name] for name in series)
+    return {group: repetition({p: one for p, one in series.items() if groups[p] == group}) for group in order}
 
 
 def kendall_across(cycles: Sequence[Mapping[str, float]]) -> float | None:
@@ -244,39 +249,6 @@ def kendall_across(cycles: Sequence[Mapping[str, float]]) -> float | None:
     pairs = combinations([one for one in scores if len(set(one)) > 1], 2)
     taus = [float(kendalltau(first, second).statistic) for first, second in pairs]
     return sum(taus) / len(taus) if taus else None
-
-
-@dataclass(frozen=True, slots=True)
-class DigestCounts:
-    """Whether answers made anew were new.
-
-    Attributes:
-        answers: series (a prompt and a candidate) with two answers at least.
-        all_different: series without a repeated answer.
-        all_equal: series with one and the same answer throughout: nothing was made anew there.
-        repeated: series in between.
-    """
-
-    answers: int
-    all_different: int
-    all_equal: int
-    repeated: int
-
-
-def count_digests(digests: Mapping[Any, Sequence[str | None]]) -> DigestCounts:
-    """Counts series of answers by how often a response digest comes again.
-
-    Args:
-        digests: (prompt, candidate) -> digest of the answer in each cycle, None where there was none.
-    """
-    kinds: Counter[str] = Counter()
-    for series in digests.values():
-        there = [one for one in series if one is not None]
-        if len(there) < 2:
-            continue
-        most = len(set(there))
-        kinds["different" if most == len(there) else "equal" if most == 1 else "repeated"] += 1
-    return DigestCounts(kinds.total(), kinds["different"], kinds["equal"], kinds["repeated"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,30 +289,27 @@ def split_variance(values: Mapping[str, Sequence[Sequence[float]]]) -> VarianceS
     Raises:
         InputError: an outcome is NaN or infinite.
     """
-    cycles = {prompt: [np.asarray(c, dtype=np.float64) for c in series if len(c)] for prompt, series in values.items()}
-    cycles = {prompt: series for prompt, series in cycles.items() if series}
-    for prompt, series in cycles.items():
-        if not all(np.isfinite(cycle).all() for cycle in series):
+    cycles = [(prompt, np.asarray(c, dtype=np.float64)) for prompt, series in values.items() for c in series if len(c)]
+    for prompt, outcomes in cycles:
+        if not np.isfinite(outcomes).all():
             raise InputError(
                 f"prompt {prompt} has an outcome that is no finite number: leave out judgments without one"
             )
-    n = sum(len(cycle) for series in cycles.values() for cycle in series)
-    within = sum(len(cycle) - 1 for series in cycles.values() for cycle in series)
-    between = sum(len(series) - 1 for series in cycles.values())
+    prompts, codes = coded([prompt for prompt, _ in cycles])
+    sizes, means = np.array([len(c) for _, c in cycles]), np.array([c.mean() for _, c in cycles])
+    n, within, between = int(sizes.sum()), int(sizes.sum()) - len(cycles), len(cycles) - len(prompts)
 
     def found(generation: float | None, judgment: float | None, share: float | None, reason: str = "") -> VarianceSplit:
         return VarianceSplit(generation, judgment, share, n, _METHOD, reason)
 
     if not within:
         return found(None, None, None, "no cycle was judged twice: judge the same responses repeatedly")
-    judgment = float(sum(((c - c.mean()) ** 2).sum() for series in cycles.values() for c in series)) / within
+    judgment = float(sum(((c - c.mean()) ** 2).sum() for _, c in cycles)) / within
     if not between:
         return found(None, judgment, None, "no prompt has two cycles: nothing was generated anew")
-    means = {prompt: float(np.concatenate(series).mean()) for prompt, series in cycles.items()}
-    squares = sum(len(c) * (c.mean() - means[prompt]) ** 2 for prompt, series in cycles.items() for c in series)
-    unequal = sum(sum(len(c) ** 2 for c in series) / sum(map(len, series)) for series in cycles.values())
-    size = (n - unequal) / between
-    generation = max(0.0, (float(squares) / between - judgment) / size)
+    held, squared, sums = (np.bincount(codes, weights=part) for part in (sizes, sizes**2, sizes * means))
+    apart = float(sizes @ (means - (sums / held)[codes]) ** 2) / between
+    generation = max(0.0, (apart - judgment) / ((n - float((squared / held).sum())) / between))
     total = generation + judgment
     if not total:
         return found(0.0, 0.0, None, "every judgment of a prompt has the same outcome: there is no variance to split")

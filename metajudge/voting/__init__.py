@@ -10,20 +10,17 @@ from metajudge.voting.agreement import VoterIndependence, WeightedBorda, agreeme
 from metajudge.voting.ballots import Profile, read_profile
 from metajudge.voting.consensus import Consensus
 from metajudge.voting.dawid_skene import DawidSkene, Reliability, dawid_skene
-from metajudge.voting.kemeny import Kemeny, KemenyBatch, KemenyBordaGap, Span, kemeny, kemeny_batch, kemeny_borda_gap
-from metajudge.voting.pairwise import PairCounts, pair_counts
+from metajudge.voting.kemeny import Kemeny, KemenyBatch, Span, kemeny, kemeny_batch
+from metajudge.voting.pairwise import PairCounts, count_votes, pair_counts
 from metajudge.voting.rules import RankedPairs, borda, copeland, median_rank, plurality, ranked_pairs, schulze
 from metajudge.voting.strengths import BradleyTerry, PlackettLuce, bradley_terry, plackett_luce
-from metajudge.voting.votes import BootstrapStrengths, bootstrap_strengths, count_votes
 
 __all__ = [
-    "BootstrapStrengths",
     "BradleyTerry",
     "Consensus",
     "DawidSkene",
     "Kemeny",
     "KemenyBatch",
-    "KemenyBordaGap",
     "PairCounts",
     "PlackettLuce",
     "Profile",
@@ -33,7 +30,6 @@ __all__ = [
     "VoterIndependence",
     "WeightedBorda",
     "agreement_weighted_borda",
-    "bootstrap_strengths",
     "borda",
     "bradley_terry",
     "copeland",
@@ -41,7 +37,6 @@ __all__ = [
     "dawid_skene",
     "kemeny",
     "kemeny_batch",
-    "kemeny_borda_gap",
     "median_rank",
     "pair_counts",
     "plackett_luce",

@@ -69,11 +69,6 @@ class Profile:
     def total_weight(self) -> Fraction:
         return int(self.weights.sum()) * self.unit
 
-    def without(self, ballot: int) -> "Profile":
-        """The same vote without one ballot, over the same candidates."""
-        keep = np.arange(len(self.places)) != ballot
-        return Profile(self.candidates, self.places[keep], self.weights[keep], self.unit, self.exact)
-
 
 Ballots: TypeAlias = Sequence[Ballot] | Profile
 
@@ -156,14 +151,12 @@ def _counted(ballots: Any) -> Counter[Any] | None:
     """How often each ballot occurs; None where a ballot is no list or tuple, or contains an invalid name."""
     if not set(map(type, ballots)) <= {list, tuple}:
         return None
-    try:
-        return Counter(map(tuple, ballots))
-    except TypeError:  # a tied group that is a list or a set
-        pass
-    try:
-        return Counter(tuple(tuple(e) if type(e) in (list, set) else e for e in ballot) for ballot in ballots)
-    except TypeError:
-        return None
+    for whole in (tuple, lambda ballot: tuple(tuple(e) if type(e) in (list, set) else e for e in ballot)):
+        try:
+            return Counter(map(whole, ballots))
+        except TypeError:  # a tied group that is a list or a set
+            pass
+    return None
 
 
 def _listed(ballots: Any) -> Sequence[Any]:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Floats, Ints
+from metajudge.stats.arrays import Floats, Ints, coded
 from metajudge.voting.pairwise import check_choice
 
 Model: TypeAlias = Literal["full", "one_coin"]
@@ -177,7 +177,7 @@ def _read(
         raise InputError("there are no labels: give at least one")
     item_names, item = _codes(items)
     voter_names, voter = _codes(voters)
-    class_names, label = _codes(labels, classes)
+    class_names, label = _codes(labels, classes or ())
     if len(class_names) < 2:
         raise InputError(f"every label is {class_names[0]!r}: give `classes` with all classes there could have been")
     table = np.zeros((len(item_names), len(voter_names)), dtype=np.int64)
@@ -186,7 +186,7 @@ def _read(
         at, who = np.argwhere(table > 1)[0].tolist()
         raise InputError(f"voter {voter_names[who]!r} labels item {item_names[at]!r} twice: keep one label each")
     table[item, voter] = label + 1
-    rows, pattern, held = _patterns(table, len(class_names))
+    rows, pattern, held = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     if rows.size * len(class_names) > _MOST_CELLS:
         raise InputError(
             f"{len(rows)} differently labelled items by {rows.shape[1]} voters in {len(class_names)} classes are too "
@@ -200,32 +200,20 @@ def _read(
         class_names,
         given.reshape(len(rows), -1).astype(np.float64),
         held.astype(np.float64),
-        pattern,
+        pattern.ravel(),
         shares / shares.sum(axis=1, keepdims=True),
         (table > 0).sum(axis=0),
     )
 
 
-def _patterns(table: Ints, classes: int) -> tuple[Ints, Ints, Ints]:
-    """The distinct rows, the row of each item, and how many items each has."""
-    voters = table.shape[1]
-    if voters * np.log2(classes + 1) < 62:
-        key = table @ ((classes + 1) ** np.arange(voters, dtype=np.int64))
-        _, first, pattern, held = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-        return table[first], pattern, held
-    return table, np.arange(len(table)), np.ones(len(table), dtype=np.int64)
-
-
-def _codes(names: Sequence[Hashable], known: Sequence[Hashable] | None = None) -> tuple[tuple[Hashable, ...], Ints]:
-    distinct = dict.fromkeys(names if known is None else known)
+def _codes(names: Sequence[Hashable], known: Sequence[Hashable] = ()) -> tuple[tuple[Hashable, ...], Ints]:
+    """The different names, those that are known first, and the number of each."""
+    distinct, codes = coded([*known, *names])
     if any(name is None or name != name for name in distinct):  # NaN alone differs from itself
         raise InputError("a label, item or voter is missing (None or NaN): leave such labels out")
-    index = {name: code for code, name in enumerate(distinct)}
-    try:
-        codes = np.fromiter(map(index.__getitem__, names), dtype=np.int64, count=len(names))
-    except KeyError as error:
-        raise InputError(f"the label {error.args[0]!r} is not among the classes") from None
-    return tuple(index), codes
+    if known and len(distinct) > len(set(known)):
+        raise InputError(f"the label {distinct[len(set(known))]!r} is not among the classes")
+    return tuple(distinct), codes[len(known) :]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,16 +228,15 @@ class _Fit:
 
 def _climb(votes: _Votes, start: Floats, model: Model, most: int, tolerance: float, smoothing: float) -> _Fit:
     """EM from given shares of the classes."""
-    prior, confusion = _maximise(votes, start, model, smoothing)
-    posterior, likelihood = _expect(votes, prior, confusion)
-    for step in range(1, most + 1):
+    posterior, likelihood = start, -np.inf
+    for step in range(most + 1):
         prior, confusion = _maximise(votes, posterior, model, smoothing)
         posterior, new = _expect(votes, prior, confusion)
-        settled = abs(new - likelihood) <= tolerance
+        settled = step > 0 and abs(new - likelihood) <= tolerance
         likelihood = new
         if settled:
-            return _Fit(prior, confusion, posterior, likelihood, step, True)
-    return _Fit(prior, confusion, posterior, likelihood, most, False)
+            break
+    return _Fit(prior, confusion, posterior, likelihood, step, settled)
 
 
 def _maximise(votes: _Votes, posterior: Floats, model: Model, smoothing: float) -> tuple[Floats, Floats]:

@@ -5,10 +5,8 @@ without numbers", 1959; Young and Levenglick, "A consistent extension of Condorc
 an order of least cost is NP-hard; here it is exact and proven: the problem is split wherever a strict majority puts
 all of one block above all of another, small blocks are solved over all subsets, larger ones by linear programming.
 
-Many small votes over the same number of candidates, as for every question of a benchmark, are solved at once: up to six
-candidates every order is tried, in one matrix product of the pairs' leads with the orders' signs (an order and its
-reverse differ in sign alone, so half of them do). Above that, dynamic programming over all subsets, many votes side by
-side.
+Many small votes over the same number of candidates, as for every question of a benchmark, are solved at once by dynamic
+programming over all subsets.
 """
 
 import math
@@ -16,28 +14,21 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import permutations
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import InputError, UnprovenError
 from metajudge.stats.arrays import Bools, Floats, Ints
-from metajudge.voting.ballots import Profile, Unranked, Weight, of_ballots, whole_weights
+from metajudge.voting.ballots import Profile, Unranked, of_ballots
 from metajudge.voting.consensus import Consensus, ranked_by
 from metajudge.voting.linear_order.paths import TimeLeft
 from metajudge.voting.linear_order.solve import Solution, separate_blocks, solve
 from metajudge.voting.linear_order.subsets import Subsets, subsets
 from metajudge.voting.pairwise import PairCounts, Ties, check_choice, pair_counts
-from metajudge.voting.rules import borda_of
 
 MOST_CANDIDATES = 12
-_TRIED = 6
-"""Candidates up to which every order is tried."""
-
 _CHUNK = 1 << 21
 """Numbers held at once for subsets."""
 
@@ -169,8 +160,11 @@ def _unproven(
 def _result(names: tuple[str, ...], solution: Solution, exact_cost: Fraction, max_optima: int) -> Kemeny:
     orders = solution.orders(max_optima)
     count = solution.count
-    means, spans = _ranks_over_all(solution) if count is not None else _ranks_over(orders)
-    mean_rank = {name: means[i] for i, name in enumerate(names)}
+    mean_rank, span = dict[str, float](), dict[str, Span]()
+    for name, row in zip(names, _placings(solution, orders), strict=True):
+        taken = [place for place, number in enumerate(row, start=1) if number]
+        mean_rank[name] = sum(number * place for place, number in enumerate(row, start=1)) / sum(row)
+        span[name] = Span(taken[0], taken[-1])
     return Kemeny(
         rule="kemeny",
         ranking=_groups(names, solution),
@@ -181,35 +175,27 @@ def _result(names: tuple[str, ...], solution: Solution, exact_cost: Fraction, ma
         n_optima=count,
         n_optima_at_least=solution.at_least if count is None else count,
         mean_rank=mean_rank,
-        span={name: spans[i] for i, name in enumerate(names)},
+        span=span,
         over_all_optima=count is not None,
         proven=True,
     )
 
 
-def _ranks_over_all(solution: Solution) -> tuple[dict[int, float], dict[int, Span]]:
-    """Mean rank and span of every candidate from how many optima put it at which place."""
-    means: dict[int, float] = {}
-    spans: dict[int, Span] = {}
+def _placings(solution: Solution, orders: Sequence[Sequence[int]]) -> list[list[int]]:
+    """[candidates, places] how many orders of least cost put whom where: of all, or of those listed."""
+    counts = [[0] * len(order) for order in orders[:1] for _ in order]
+    if solution.count is None:
+        for order in orders:
+            for place, member in enumerate(order):
+                counts[member][place] += 1
+        return counts
     before = 0
     for block in solution.blocks:
         assert block.positions is not None
         for member, row in zip(block.members, block.positions.tolist(), strict=True):
-            places = [place for place, number in enumerate(row, start=before + 1) if number]
-            total = sum(number * place for place, number in enumerate(row, start=before + 1))
-            means[member] = total / sum(row)  # whole numbers of any size: correctly rounded
-            spans[member] = Span(places[0], places[-1])
+            counts[member][before : before + len(row)] = row  # whole numbers of any size
         before += len(block.members)
-    return means, spans
-
-
-def _ranks_over(orders: Sequence[Sequence[int]]) -> tuple[dict[int, float], dict[int, Span]]:
-    places: dict[int, list[int]] = {}
-    for order in orders:
-        for place, member in enumerate(order, start=1):
-            places.setdefault(member, []).append(place)
-    means = {member: sum(found) / len(found) for member, found in places.items()}
-    return means, {member: Span(min(found), max(found)) for member, found in places.items()}
+    return counts
 
 
 def _groups(names: tuple[str, ...], solution: Solution) -> tuple[tuple[str, ...], ...]:
@@ -224,45 +210,6 @@ def _groups(names: tuple[str, ...], solution: Solution) -> tuple[tuple[str, ...]
             ranks = [-sum(n * place for place, n in enumerate(row)) for row in block.positions.tolist()]
             groups += ranked_by(inside, ranks)
     return tuple(groups)
-
-
-@dataclass(frozen=True, slots=True)
-class KemenyBordaGap:
-    """Costs of both rules' orders on the same ballots.
-
-    Attributes:
-        kemeny: the Kemeny result.
-        borda: the Borda result.
-        borda_cost: what Borda's order costs; a pair it ties costs the mean of both ways.
-        gap: ``borda_cost`` less the least cost, in voter weight over pairs; 0 where Borda is as good.
-        relative: gap over the least cost; None where the least cost is 0.
-    """
-
-    kemeny: Kemeny
-    borda: Consensus
-    borda_cost: float
-    gap: float
-    relative: float | None
-
-
-@of_ballots
-def kemeny_borda_gap(
-    profile: Profile, *, ties: Ties = "half", unranked: Unranked = "below", **limits: Any
-) -> KemenyBordaGap:
-    """Compares Borda's order with the least possible disagreement; arguments as for :func:`metajudge.voting.kemeny`."""
-    counts = pair_counts(profile, unranked)
-    best = kemeny(profile, ties=ties, unranked=unranked, **limits)
-    points = borda_of(counts)
-    level = np.array([points.scores[name] for name in counts.candidates])
-    # Twice the cost of row before column is the doubled weight for column over row.
-    against = counts.doubled(ties).T
-    upper = level[:, None] > level[None, :]
-    tied = np.triu(level[:, None] == level[None, :], 1)
-    cost = ((against * upper).sum() + (against + against.T)[tied].sum() / 2) / 2 * float(counts.unit)
-    gap = max(0.0, float(cost) - best.cost)
-    return KemenyBordaGap(
-        kemeny=best, borda=points, borda_cost=float(cost), gap=gap, relative=gap / best.cost if best.cost else None
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,7 +253,6 @@ class KemenyBatch:
 def kemeny_batch(
     places: NDArray[np.integer] | Sequence[Sequence[Sequence[int]]],
     *,
-    weights: Sequence[Weight] | None = None,
     ties: Ties = "half",
     ranked: NDArray[np.bool_] | None = None,
     positions: bool = False,
@@ -316,25 +262,19 @@ def kemeny_batch(
     Args:
         places: [votes, voters, K] whole numbers from 0: the place a voter gives each candidate, lower is better, equal
             for ties.
-        weights: one a voter, as for :func:`metajudge.voting.read_profile`; None: 1 each.
-        ties: what a ballot's tie adds to the cost of either order: half its weight, or nothing.
+        ties: what a ballot's tie adds to the cost of either order: half, or nothing.
         ranked: [votes, voters, K] False where a voter did not compare the candidate (``unranked="ignore"``; for
             ``"below"`` give such candidates one place behind the others). A voter who is missing has a row of False.
         positions: also count at which place the optima put each candidate, for mean rank and span.
 
     Raises:
-        InputError: another shape, places that are not whole or below 0, more than 12 candidates, or bad weights.
+        InputError: another shape, places that are not whole or below 0, or more than 12 candidates.
     """
     check_choice("ties", ties, ("half", "ignore"))
     table = _checked(places, ranked)
-    whole, unit, _ = whole_weights(weights, table.shape[1])
-    lead, fixed = _leads(table, whole, ranked, ties)
-    size = table.shape[2]
-    if size <= _TRIED:
-        gain, count, held = _try_orders(lead, size, positions)
-    else:
-        gain, count, held = _over_subsets(lead, size, positions)
-    return KemenyBatch((fixed - gain) / 2 * float(unit), count, held)
+    lead, fixed = _leads(table, ranked, ties)
+    gain, count, held = _over_subsets(lead, table.shape[2], positions)
+    return KemenyBatch((fixed - gain) / 2, count, held)
 
 
 def _checked(places: object, ranked: NDArray[np.bool_] | None) -> Ints:
@@ -350,54 +290,18 @@ def _checked(places: object, ranked: NDArray[np.bool_] | None) -> Ints:
     return table
 
 
-def _leads(table: Ints, weights: Ints, ranked: Bools | None, ties: Ties) -> tuple[Floats, Floats]:
-    """[votes, pairs] weight for the first of each pair less that for the second, and [votes] all weight that counts."""
+def _leads(table: Ints, ranked: Bools | None, ties: Ties) -> tuple[Floats, Floats]:
+    """[votes, pairs] voters for the first of each pair less those for the second, and [votes] all that count."""
     first, second = np.triu_indices(table.shape[2], 1)
-    lead = np.zeros((len(table), len(first)), dtype=np.float64)
-    fixed = np.zeros(len(table))
-    for voter, weight in enumerate(weights.tolist()):
+    lead, fixed = np.zeros((len(table), len(first))), np.zeros(len(table))
+    for voter in range(table.shape[1]):
         columns = table[:, voter]
-        gap = columns[:, second] - columns[:, first]
-        sign = np.sign(gap)
-        if ranked is not None:
-            seen = ranked[:, voter][:, first] & ranked[:, voter][:, second]
-            sign *= seen
-            fixed += weight * (seen if ties == "half" else sign != 0).sum(axis=1)
-        else:
-            fixed += weight * (len(first) if ties == "half" else np.count_nonzero(sign, axis=1))
-        lead += weight * sign
+        sign = np.sign(columns[:, second] - columns[:, first])
+        seen = np.ones(sign.shape, dtype=bool) if ranked is None else ranked[:, voter, first] & ranked[:, voter, second]
+        sign *= seen
+        fixed += (seen if ties == "half" else sign != 0).sum(axis=1)
+        lead += sign
     return lead, fixed
-
-
-@lru_cache(maxsize=8)
-def _orders(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """[pairs, orders] +1 where the order has the pair's first before its second; [orders, K * K] places, one hot.
-
-    One of each order and its reverse.
-    """
-    first, second = np.triu_indices(size, 1)
-    places = np.array([places for places in permutations(range(size)) if size == 1 or places[0] < places[1]])
-    signs = np.where(places[:, first] < places[:, second], 1, -1)
-    one_hot = places[:, :, None] == np.arange(size)
-    return signs.T.astype(np.float32), one_hot.reshape(len(places), -1).astype(np.float32)
-
-
-def _try_orders(lead: Floats, size: int, positions: bool) -> tuple[Floats, Ints, Ints | None]:
-    if size == 1:
-        alone = np.ones(len(lead), dtype=np.int64)
-        return np.zeros(len(lead)), alone, alone[:, None, None] if positions else None
-    signs, places = _orders(size)
-    # Sums below 2^24 are exact in single precision, which is twice as fast.
-    kind = np.float32 if np.abs(lead).sum(axis=1).max(initial=0) < 1 << 24 else np.float64
-    gain = lead.astype(kind) @ signs.astype(kind)
-    best = np.maximum(gain.max(axis=1), -gain.min(axis=1))
-    forward, backward = gain == best[:, None], gain == -best[:, None]
-    count = np.count_nonzero(forward, axis=1) + np.count_nonzero(backward, axis=1)
-    if not positions:
-        return best.astype(np.float64), count, None
-    ahead = (forward.astype(np.float32) @ places).reshape(-1, size, size)
-    behind = (backward.astype(np.float32) @ places).reshape(-1, size, size)[..., ::-1]
-    return best.astype(np.float64), count, np.rint(ahead + behind).astype(np.int64)
 
 
 def _over_subsets(lead: Floats, size: int, positions: bool) -> tuple[Floats, Ints, Ints | None]:

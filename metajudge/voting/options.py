@@ -1,5 +1,6 @@
 """Voting rules by name, and the options that each of them has. Light to import: no rule is loaded."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -58,26 +59,16 @@ SECONDS = 60.0
 take hours."""
 
 
-def rule_options(
-    rule: Rule,
-    ties: TieOption | None,
-    unranked: UnrankedOption | None,
-    max_optima: int | None,
-    time_limit: float | None,
-    prior: float | None,
-    *,
-    flags: bool = False,
-) -> dict[str, Any]:
+def rule_options(rule: Rule, given: Mapping[str, Any], *, flags: bool = False) -> dict[str, Any]:
     """The rule's own options; one it does not have is refused, not dropped.
 
     Args:
-        max_optima: equally good orders listed; None for :data:`LISTED`.
-        time_limit: seconds for a proof; None for :data:`SECONDS`.
-        prior: pseudo-wins each way between every pair.
+        given: values of ``ties``, ``unranked``, ``max_optima`` (equally good orders listed), ``time_limit`` (seconds
+            for a proof) and ``prior`` (pseudo-wins each way between every pair); None for the rule's default.
         flags: whether messages name options as on the command line (``--time-limit``).
 
     Raises:
-        ConfigurationError: an option, or a value of it, that the rule does not have.
+        ConfigurationError: an option, or a value of it, that is unknown or that the rule does not have.
     """
 
     def named(option: str) -> str:
@@ -88,16 +79,24 @@ def rule_options(
         own["unranked"] = str(UnrankedOption.IGNORE if rule in MODELS else UnrankedOption.BELOW)
     own |= {"max_optima": LISTED, "time_limit": SECONDS} if rule is Rule.KEMENY else {}
     own |= {"prior": 0.0} if rule in MODELS else {}
-    given = {"ties": ties, "unranked": unranked, "time_limit": time_limit, "max_optima": max_optima, "prior": prior}
+    known = {"ties": TieOption, "unranked": UnrankedOption}
+    given = {name: value for name, value in given.items() if value is not None}
+    given |= {name: member_of(kind, given[name], name) for name, kind in known.items() if name in given}
     for option, value in given.items():
-        if value is None:
-            continue
         if option not in own:
             raise ConfigurationError(_LACKS[option].format(rule=rule, option=named(option)))
         if option == "ties" and value not in TIES[rule]:
             raise ConfigurationError(f"{rule} takes {named('ties')} {' or '.join(TIES[rule])}, not {value}")
         own[option] = str(value) if isinstance(value, StrEnum) else value
     return own
+
+
+def member_of(kind: type[StrEnum], name: str, option: str) -> Any:
+    """The choice of a name; raises :class:`ConfigurationError` where there is none."""
+    try:
+        return kind(name)
+    except ValueError:
+        raise ConfigurationError(f"{option} {name!r} is unknown: choose one of {', '.join(kind)}") from None
 
 
 _LACKS = {

@@ -1,15 +1,17 @@
 """Pairwise counts: how much voter weight prefers one candidate to another, and which candidates comparisons join."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Ints
-from metajudge.voting.ballots import Profile, Unranked
+from metajudge.voting.ballots import Profile, Unranked, index_of, is_name
 
 Ties: TypeAlias = Literal["half", "ignore"]
 """What a ballot's tie of two candidates counts: ``half`` a preference each way, or nothing.
@@ -85,6 +87,71 @@ def pair_counts(profile: Profile, unranked: Unranked = "below") -> PairCounts:
         profile.unit,
         int(profile.weights.sum()),
     )
+
+
+def count_votes(
+    first: Sequence[str] | NDArray[Any],
+    second: Sequence[str] | NDArray[Any],
+    outcome: ArrayLike,
+    *,
+    candidates: Sequence[str] | None = None,
+) -> PairCounts:
+    """Counts votes on pairs.
+
+    Args:
+        first: [n] names, or an integer array of indices into ``candidates``.
+        second: [n] likewise.
+        outcome: [n] 1 where the first won, -1 where the second did, 0 for a draw.
+        candidates: all names; None: those that occur (only where names are given).
+
+    Raises:
+        InputError: no votes, unequal lengths, an unknown name or index, a candidate against itself, or another outcome.
+    """
+    results = np.asarray(outcome)
+    if results.ndim != 1 or not len(results):
+        raise InputError("there are no votes: give one outcome a vote")
+    if results.dtype.kind == "b":
+        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw), not true or false")
+    if not len(first) == len(second) == len(results):
+        raise InputError(
+            f"{len(first)} firsts, {len(second)} seconds and {len(results)} outcomes: give one of each a vote"
+        )
+    names, (one, other) = _codes(first, second, candidates)
+    size = len(names)
+    whole = results.dtype.kind in "iu"
+    if (results.min() < -1 or results.max() > 1) if whole else not np.isin(results, (-1, 0, 1)).all():
+        raise InputError("an outcome is 1 (first won), -1 (second won) or 0 (a draw); leave out votes without one")
+    cell = results.astype(np.int64, copy=False) + 1
+    for part in (one, other):  # in place: a million votes are megabytes
+        cell *= size
+        cell += part
+    lost, drawn, won = np.bincount(cell, minlength=3 * size * size).reshape(3, size, size)
+    against = np.diag(lost + drawn + won)
+    if against.any():
+        raise InputError(f"{names[int(against.argmax())]!r} is compared with itself: remove such votes")
+    return PairCounts(names, won + lost.T, drawn + drawn.T, Fraction(1), len(results))
+
+
+def _codes(
+    first: Any, second: Any, candidates: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[NDArray[np.integer]]]:
+    sides, index = (first, second), index_of(candidates)
+    if all(isinstance(side, np.ndarray) and side.dtype.kind in "iu" for side in sides):
+        if candidates is None:
+            raise InputError("votes given as indices need candidates: the names of the indices")
+        if any(side.min() < 0 or side.max() >= len(index) for side in sides):
+            raise InputError(f"a vote has an index outside 0 to {len(index) - 1}: each is one of the candidates")
+        return tuple(index), list(sides)
+    listed = [side.tolist() if isinstance(side, np.ndarray) else side for side in sides]
+    if not set(map(type, itertools.chain(*listed))) <= {str, int}:  # to ask for each of a million names takes long
+        for name in itertools.chain(*listed):
+            if not is_name(name):
+                raise InputError(f"a vote names {name!r}, which is no name: names are strings")
+    for name in dict.fromkeys(itertools.chain(*listed)):
+        if name not in index and candidates is not None:
+            raise InputError(f"a vote names {name!r}, which is not among the candidates")
+        index.setdefault(name, len(index))
+    return tuple(index), [np.fromiter(map(index.__getitem__, side), np.int64, count=len(side)) for side in listed]
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> None:

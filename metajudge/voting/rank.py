@@ -22,7 +22,7 @@ from metajudge.voting import (
     read_profile,
 )
 from metajudge.voting.ballots import Ballot, Weight
-from metajudge.voting.options import Rule, TieOption, UnrankedOption, rule_options
+from metajudge.voting.options import Rule, member_of, rule_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,9 @@ def rank(
         >>> rank([[["a"], ["b"]], [["a"], ["b"]], [["b"], ["a"]]], rule="borda").ranking
         (('a',), ('b',))
     """
-    chosen = _member(Rule, rule, "rule")
-    options = rule_options(
-        chosen,
-        None if ties is None else _member(TieOption, ties, "ties"),
-        None if unranked is None else _member(UnrankedOption, unranked, "unranked"),
-        max_optima,
-        time_limit,
-        prior,
-        flags=flags,
-    )
+    chosen = member_of(Rule, rule, "rule")
+    given = {"ties": ties, "unranked": unranked, "time_limit": time_limit, "max_optima": max_optima, "prior": prior}
+    options = rule_options(chosen, given, flags=flags)
     weights = [1] * len(rankings) if weights is None else weights
     if len(weights) != len(rankings):
         raise ConfigurationError(f"{len(weights)} weights for {len(rankings)} rankings: give one each, or none")
@@ -121,13 +114,6 @@ def rank(
     clock = {"clock": time.monotonic} if chosen is Rule.KEMENY else {}
     result: Consensus = getattr(voting, chosen)(profile, **options, **clock)
     return Ranked(result, profile, len(rankings), options, questions)
-
-
-def _member(kind: Any, name: str, option: str) -> Any:
-    try:
-        return kind(name)
-    except ValueError:
-        raise ConfigurationError(f"{option} {name!r} is unknown: choose one of {', '.join(kind)}") from None
 
 
 _OWN: dict[type[Consensus], tuple[str, ...]] = {

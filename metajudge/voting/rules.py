@@ -12,7 +12,6 @@ of neutrality for the ranked pairs method", 2012). That is NP-hard, so the searc
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from metajudge.stats.arrays import Ints
 from metajudge.voting.ballots import Profile, Unranked, of_ballots
 from metajudge.voting.consensus import Consensus, layered, places_below, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, pair_counts
-
-Strength: TypeAlias = Literal["margins", "winning_votes"]
-"""How strong a majority is: its lead, or its votes. They differ only with ties or unranked candidates."""
 
 Reach = tuple[int, ...]
 """Per candidate, a bit mask of those ranked below it in the locked relation, transitively; acyclic."""
@@ -123,17 +119,15 @@ def _doubled_median(ranks: Ints, weights: Ints) -> int:
 
 
 @of_ballots
-def schulze(profile: Profile, *, unranked: Unranked = "below", strength: Strength = "margins") -> Consensus:
+def schulze(profile: Profile, *, unranked: Unranked = "below") -> Consensus:
     """Ranks by strongest paths: a is ranked above b where the strongest chain from a to b beats that from b to a.
 
-    A chain of majority wins is as strong as its weakest. "Stands above" is transitive but may leave candidates
-    incomparable; the first group are all candidates with none above them (the Schulze winners), the next those
-    whom only earlier groups stand above, and so on. Scores are the number of candidates in lower groups.
+    A majority is as strong as its lead, and a chain of them as its weakest. "Stands above" is transitive but may leave
+    candidates incomparable; the first group are all candidates with none above them (the Schulze winners), the next
+    those whom only earlier groups stand above, and so on. Scores are the number of candidates in lower groups.
     """
-    check_choice("strength", strength, ("margins", "winning_votes"))
     counts = pair_counts(profile, unranked)
-    margins = counts.margins
-    paths = np.where(margins > 0, margins if strength == "margins" else counts.prefer, 0)
+    paths = np.maximum(counts.margins, 0)
     for via in range(len(paths)):
         np.maximum(paths, np.minimum(paths[:, via, None], paths[None, via, :]), out=paths)
     np.fill_diagonal(paths, 0)
@@ -156,9 +150,7 @@ class RankedPairs(Consensus):
 
 
 @of_ballots
-def ranked_pairs(
-    profile: Profile, *, unranked: Unranked = "below", strength: Strength = "margins", max_outcomes: int = 2000
-) -> RankedPairs:
+def ranked_pairs(profile: Profile, *, unranked: Unranked = "below", max_outcomes: int = 2000) -> RankedPairs:
     """Ranks by the best place a candidate reaches over all orders in which equal majorities can be locked.
 
     The first group are thus exactly the candidates that win under some order. A candidate's place in one outcome is one
@@ -172,7 +164,7 @@ def ranked_pairs(
     size = len(counts.candidates)
     found: set[Reach] | None = {(0,) * size}
     simple: Reach = (0,) * size
-    for edges in _classes(counts, strength):
+    for edges in _classes(counts.margins):
         simple = _lock_undisputed(simple, edges)
         found = None if found is None else _lock_in_any_order(found, edges, max_outcomes)
     best = [min(1 + sum(mask >> i & 1 for mask in reach) for reach in found or {simple}) for i in range(size)]
@@ -181,14 +173,12 @@ def ranked_pairs(
     return RankedPairs("ranked_pairs", ranking, places_below(ranking), outcomes, found is not None)
 
 
-def _classes(counts: PairCounts, strength: Strength) -> list[list[Edge]]:
-    """The majorities as (winner, loser), grouped by strength, strongest first."""
-    margins = counts.margins
-    strengths = margins if strength == "margins" else counts.prefer
+def _classes(margins: Ints) -> list[list[Edge]]:
+    """The majorities as (winner, loser), grouped by their lead, the largest first."""
     groups: dict[int, list[Edge]] = {}
-    for winner, loser in zip(*(axis.tolist() for axis in np.nonzero(margins > 0)), strict=True):
-        groups.setdefault(int(strengths[winner, loser]), []).append((winner, loser))
-    return [groups[value] for value in sorted(groups, reverse=True)]
+    for winner, loser in np.argwhere(margins > 0).tolist():
+        groups.setdefault(int(margins[winner, loser]), []).append((winner, loser))
+    return [groups[lead] for lead in sorted(groups, reverse=True)]
 
 
 def _lock_in_any_order(states: set[Reach], edges: list[Edge], limit: int) -> set[Reach] | None:

@@ -1,5 +1,9 @@
 """Strengths with standard errors: Bradley-Terry from paired comparisons, Plackett-Luce from whole rankings.
 
+Both are conditional logit models (McFadden, "Conditional logit analysis of qualitative choice behavior", 1974): choices
+from sets, with probabilities in proportion to ``e^utility``. A comparison is a choice of two; with Davidson's draws of
+three, the draw having the mean utility of the two and ``log nu``.
+
 ``P(a beats b) = e^a / (e^a + e^b)`` (Bradley and Terry, "Rank analysis of incomplete block designs", 1952). Draws
 count as half a win each, are left out, or have a probability of their own in proportion to ``nu * e^((a + b) / 2)``
 (Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison experiments", 1970). The
@@ -12,14 +16,14 @@ and so on, each with probability in proportion to ``e^strength`` (Plackett, "The
 strongly connected (Hunter, "MM algorithms for generalized Bradley-Terry models", 2004, assumption 1).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats
+from metajudge.stats.arrays import Floats, Ints
 from metajudge.voting.ballots import Ballots, Profile, Unranked, Weight, read_counted, read_profile
 from metajudge.voting.consensus import SAME_SCORE, Consensus, ranked_by
 from metajudge.voting.pairwise import PairCounts, check_choice, check_connected, pair_counts
@@ -42,13 +46,11 @@ class Strengths(Consensus):
     Attributes:
         standard_errors: of the log-strengths under the constraint that their mean is 0, from the inverse of the
             observed information.
-        covariance: [K, K] of the log-strengths, in the order of ``scores``.
         log_likelihood: at the maximum, without the prior.
         prior: pseudo-wins each way that were added to every pair.
     """
 
     standard_errors: Mapping[str, float]
-    covariance: Floats = field(compare=False, repr=False)
     log_likelihood: float
     prior: float
 
@@ -115,13 +117,16 @@ def bradley_terry(
     check_connected(wins + added + (0 if ties == "ignore" else draws) > 0, names, "Bradley-Terry")
     if ties == "davidson":
         _check_draws(wins + added, draws, names)
-        fit = _davidson(wins, draws, added)
+        made = choices_of_three(wins, draws)
+        fitted = choices_of_three(wins + added, draws)
     else:
-        fit = _plain(wins + draws / 2 if ties == "half" else wins, added)
+        games = wins + draws / 2 if ties == "half" else wins
+        made, fitted = choices_of_two(games), choices_of_two(games + added)
+    values = fitted.most_likely("Bradley-Terry")
     return BradleyTerry(
-        **_fields("bradley_terry", names, fit.strengths, fit.covariance),
-        draw_parameter=fit.draw_parameter,
-        log_likelihood=fit.log_likelihood,
+        **_fields("bradley_terry", names, values, fitted),
+        draw_parameter=float(np.exp(values[-1])) if ties == "davidson" else None,
+        log_likelihood=-made.loss(values),
         comparisons=float(wins.sum() + (0 if ties == "ignore" else draws.sum() / 2)),
         prior=prior,
     )
@@ -132,135 +137,108 @@ def _check_prior(prior: float) -> None:
         raise InputError(f"prior must be a finite number of pseudo-wins, 0 or more, not {prior}")
 
 
-def _fields(rule: str, names: Sequence[str], strengths: Floats, covariance: Floats) -> dict[str, Any]:
-    """What log-strengths and their covariance say of candidates."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """Choices from sets of alternatives, with utilities that are linear in the parameters.
+
+    Attributes:
+        design: [alternatives, parameters] the first parameters are the log-strengths of the candidates, whose level is
+            free.
+        sets: [choices, most in a set] the alternatives to choose from, filled up with the number of alternatives.
+        chosen: [alternatives] weight by which each was chosen.
+        held: [choices] weight of the choices from each set.
+        candidates: how many.
+    """
+
+    design: Floats
+    sets: Ints
+    chosen: Floats
+    held: Floats
+    candidates: int
+
+    def loss(self, values: Floats) -> float:
+        """Negative log likelihood."""
+        utility = self.design @ values
+        top, odds = self._odds(utility)
+        return float(self.held @ (top + np.log(odds.sum(axis=1))) - self.chosen @ utility)
+
+    def slopes(self, values: Floats) -> tuple[Floats, Floats]:
+        """Gradient of the log likelihood [parameters] and observed information [parameters, parameters]."""
+        _, odds = self._odds(self.design @ values)
+        chance = odds / odds.sum(axis=1, keepdims=True)
+        rows = np.vstack([self.design, np.zeros(self.design.shape[1])])
+        mean = sum(share[:, None] * rows[members] for share, members in zip(chance.T, self.sets.T, strict=True))
+        weight = (chance * self.held[:, None]).ravel()
+        expected = np.bincount(self.sets.ravel(), weights=weight, minlength=len(rows))[:-1]
+        # Without the threads that a product of matrices starts, which cost more than these sums.
+        information = np.einsum("ai,a,aj->ij", self.design, expected, self.design)
+        information -= np.einsum("ci,cj->ij", mean * self.held[:, None], mean)
+        return (self.chosen - expected) @ self.design, information
+
+    def _odds(self, utility: Floats) -> tuple[Floats, Floats]:
+        """[choices] largest utility of each set; [choices, most in a set] ``e^utility`` over that of the largest."""
+        within = np.append(utility, -np.inf)[self.sets]
+        top = within.max(axis=1)
+        return top, np.exp(within - top[:, None])
+
+    def most_likely(self, model: str) -> Floats:
+        """The values with the least loss, by Newton's method, a step that raises it halved; log-strengths have mean 0.
+
+        Raises:
+            InputError: it did not converge.
+        """
+        size = self.candidates
+        values = np.zeros(self.design.shape[1])
+        least, scale = self.loss(values), float(self.held.sum())
+        for _ in range(_ROUNDS):
+            gradient, information = self.slopes(values)
+            information[:size, :size] += np.trace(information) / size**2
+            step, share = np.linalg.solve(information, gradient), 1.0
+            while (new := self.loss(values + share * step)) > least + 1e-12 * abs(least) and share > 1e-9:
+                share /= 2
+            values, least = values + share * step, new
+            # Rounding may keep the steps large where one side wins nearly always; the gradient then tells.
+            if np.abs(step).max() <= _ACCURACY or np.abs(gradient).max() <= 1e-15 * scale:
+                values[:size] -= values[:size].mean()
+                return values
+        raise InputError(f"{model} did not converge: some strengths are too far apart to be estimated; give a prior")
+
+    def covariance(self, values: Floats) -> Floats:
+        """[K, K] of the log-strengths, under the constraint that their mean is 0."""
+        size, (_, information) = self.candidates, self.slopes(values)
+        level = np.trace(information) / size  # of the information's own scale, or one would drown the other
+        information[:size, :size] += level / size
+        return np.asarray(np.linalg.inv(information)[:size, :size] - 1 / (level * size), dtype=np.float64)
+
+
+def choices_of_two(games: Floats) -> Choices:
+    """Comparisons as choices from pairs; games are [K, K], wins of row over column."""
+    pairs = np.argwhere(np.triu(games + games.T, 1))
+    held = (games + games.T)[pairs[:, 0], pairs[:, 1]]
+    return Choices(np.eye(len(games)), pairs, games.sum(axis=1), held, len(games))
+
+
+def choices_of_three(games: Floats, draws: Floats) -> Choices:
+    """Comparisons that may end in a draw; both are [K, K], draws symmetric."""
+    size, both = len(games), games + games.T + draws
+    pairs = np.argwhere(np.triu(both, 1))
+    first, second = pairs.T
+    each, places = np.eye(size, size + 1), np.arange(len(pairs))
+    drawn = (each[first] + each[second]) / 2
+    drawn[:, size] = 1.0
+    sets, chosen = np.column_stack([pairs, size + places]), np.append(games.sum(axis=1), draws[first, second])
+    return Choices(np.vstack([each, drawn]), sets, chosen, both[first, second], size)
+
+
+def _fields(rule: str, names: Sequence[str], values: Floats, fitted: Choices) -> dict[str, Any]:
+    """What log-strengths say of candidates."""
+    strengths, errors = values[: len(names)], np.sqrt(np.diag(fitted.covariance(values)))
     return {
         "rule": rule,
         "ranking": ranked_by(names, strengths, SAME_SCORE),
         "scores": dict(zip(names, strengths.tolist(), strict=True)),
-        "standard_errors": dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True)),
-        "covariance": covariance,
+        "standard_errors": dict(zip(names, errors.tolist(), strict=True)),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    strengths: Floats
-    covariance: Floats
-    log_likelihood: float
-    draw_parameter: float | None
-
-
-def _plain(wins: Floats, added: Floats) -> _Fit:
-    games = wins + added
-    strengths = newton_strengths(games[None])[0]
-    chance = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
-    both = games + games.T
-    information = _laplacian(both * chance * (1 - chance))
-    covariance = centred_inverse(information, len(wins))
-    return _Fit(strengths, covariance, float((wins * np.log(chance)).sum()), None)
-
-
-def newton(
-    size: int,
-    start: Floats,
-    loss: Callable[[Floats], float],
-    slopes: Callable[[Floats], tuple[Floats, Floats]],
-    name: str,
-) -> Floats:
-    """The values with the least loss, a convex function; a step that raises it is halved.
-
-    Args:
-        size: the first so many values are log-strengths, whose level is free; it is 0 where it starts.
-        start: [values].
-        slopes: minus the gradient [values], and the second derivatives [values, values].
-        name: of the model, for the error.
-
-    Raises:
-        InputError: it did not converge.
-    """
-    values, least = start, loss(start)
-    for _ in range(_ROUNDS):
-        gradient, information = slopes(values)
-        information[:size, :size] += np.trace(information) / size**2
-        step, share = np.linalg.solve(information, gradient), 1.0
-        while (new := loss(values + share * step)) > least + 1e-12 * abs(least):
-            share /= 2
-            if share < 1e-9:
-                break
-        values, least = values + share * step, new
-        if np.abs(step).max() <= _ACCURACY:
-            return values
-    raise InputError(f"{name} did not converge: some strengths are too far apart to be estimated; give a prior")
-
-
-def newton_strengths(games: Floats) -> Floats:
-    """Log-strengths of many tables of comparisons at once.
-
-    Args:
-        games: [tables, K, K] wins of row over column, each table strongly connected.
-
-    Returns:
-        [tables, K] log-strengths with mean 0.
-
-    Raises:
-        InputError: Newton's method did not converge (strengths beyond the range of doubles).
-    """
-    tables, size = games.shape[:2]
-    both = games + games.swapaxes(1, 2)
-    scale = both.sum(axis=(1, 2))
-    target = (games.sum(axis=2) - games.sum(axis=1)) / 2
-    level = scale[:, None, None] / size**2
-    strengths = np.zeros((tables, size))
-    loss = _loss(strengths, both, target)
-    for _ in range(_ROUNDS):
-        chance = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
-        gradient = target - (both * (chance - 0.5)).sum(axis=2)
-        information = _laplacian(both * chance * (1 - chance))
-        step = np.linalg.solve(information + level, gradient[..., None])[..., 0]
-        strengths, loss = _damped(strengths, step, loss, both, target)
-        if (np.abs(step).max(axis=1) <= _ACCURACY).all():
-            break
-    # Rounding may keep the steps above that where one side wins nearly always; the gradient then tells.
-    if (np.abs(step).max(axis=1) <= _ACCURACY).all() or (np.abs(gradient).max(axis=1) <= 1e-15 * scale).all():
-        return np.asarray(strengths - strengths.mean(axis=1, keepdims=True))
-    raise InputError("Bradley-Terry did not converge: some strengths are too far apart to be estimated; give a prior")
-
-
-def centred_inverse(information: Floats, size: int) -> Floats:
-    """[K, K] covariance of log-strengths whose mean is 0: the first K values of an information matrix, changed."""
-    level = np.trace(information) / size  # of the information's own scale, or one would drown the other
-    information[:size, :size] += level / size
-    return np.asarray(np.linalg.inv(information)[:size, :size] - 1 / (level * size), dtype=np.float64)
-
-
-def _loss(strengths: Floats, both: Floats, target: Floats) -> Floats:
-    """Negative log likelihood of each table; ``log(2 cosh(x/2))`` is the symmetric half of log-sigmoid."""
-    half = np.abs(strengths[:, :, None] - strengths[:, None, :]) / 2
-    return np.asarray(
-        (both * (half + np.log1p(np.exp(-2 * half)))).sum(axis=(1, 2)) / 2 - (target * strengths).sum(axis=1)
-    )
-
-
-def _damped(strengths: Floats, step: Floats, loss: Floats, both: Floats, target: Floats) -> tuple[Floats, Floats]:
-    """Takes each table's Newton step, halved until it does not make things worse."""
-    share = np.ones((len(strengths), 1))
-    for _ in range(30):
-        moved = strengths + share * step
-        new = _loss(moved, both, target)
-        worse = new > loss + 1e-12 * np.abs(loss)
-        if not worse.any():
-            break
-        share[worse] /= 2
-    return moved, new
-
-
-def _laplacian(weights: Floats) -> Floats:
-    """[..., K, K] the matrix with the row sums on the diagonal and the weights, negated, beside it."""
-    laplacian = -weights
-    rows = np.arange(weights.shape[-1])
-    laplacian[..., rows, rows] += weights.sum(axis=-1)
-    return laplacian
 
 
 def _check_draws(wins: Floats, draws: Floats, candidates: Sequence[str]) -> None:
@@ -284,62 +262,6 @@ def _check_draws(wins: Floats, draws: Floats, candidates: Sequence[str]) -> None
         "no cycle of comparisons has more wins than draws (such as a beats b, b beats a), so the draw parameter is "
         "infinite: add comparisons, give a prior above 0, or use ties='half'"
     )
-
-
-def _davidson(wins: Floats, draws: Floats, added: Floats) -> _Fit:
-    """Newton over the log-strengths and the log of the draw parameter together."""
-    size = len(wins)
-    games, upper = wins + added, np.triu(np.ones((size, size), dtype=bool), 1)
-    values = newton(
-        size,
-        np.zeros(size + 1),
-        lambda values: _davidson_loss(values, games, draws, upper),
-        lambda values: _davidson_slopes(values, games, draws),
-        "Bradley-Terry with draws",
-    )
-    strengths = values[:size] - values[:size].mean()
-    _, information = _davidson_slopes(values, games, draws)
-    covariance = centred_inverse(information, size)
-    likelihood = -_davidson_loss(values, wins, draws, upper)
-    return _Fit(strengths, covariance, likelihood, float(np.exp(values[size])))
-
-
-def _davidson_terms(values: Floats) -> tuple[Floats, Floats]:
-    """[K, K] P(row beats column) and P(draw)."""
-    strengths, log_nu = values[:-1], values[-1]
-    half = (strengths[:, None] - strengths[None, :]) / 2
-    top = np.maximum(np.abs(half), log_nu)
-    win, lose, draw = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
-    whole = win + lose + draw
-    return win / whole, draw / whole
-
-
-def _davidson_loss(values: Floats, games: Floats, draws: Floats, upper: Bools) -> float:
-    win, draw = _davidson_terms(values)
-    with np.errstate(divide="ignore"):
-        lost = np.where(games > 0, games * np.log(win), 0).sum()
-        level = np.where(upper & (draws > 0), draws * np.log(draw), 0).sum()
-    return -float(lost + level)
-
-
-def _davidson_slopes(values: Floats, games: Floats, draws: Floats) -> tuple[Floats, Floats]:
-    """Gradient [K + 1] and observed information [K + 1, K + 1]; a pair's outcomes score +1/2, -1/2 and 0."""
-    size = len(games)
-    both = games + games.T + draws
-    win, draw = _davidson_terms(values)
-    lead = (win - win.T) / 2
-    gradient = np.append(((games - games.T) / 2 - both * lead).sum(axis=1), (draws - both * draw).sum() / 2)
-    spread = both * ((win + win.T) / 4 - lead**2)
-    np.fill_diagonal(spread, 0)
-    information = np.zeros((size + 1, size + 1))
-    information[:size, :size] = _laplacian(spread)
-    mixed = -(both * lead * draw)
-    np.fill_diagonal(mixed, 0)
-    information[:size, size] = information[size, :size] = mixed.sum(axis=1)
-    level = both * draw * (1 - draw)
-    np.fill_diagonal(level, 0)
-    information[size, size] = level.sum() / 2
-    return gradient, information
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,24 +307,22 @@ def plackett_luce(
     )
     if ties == "refuse":
         _refuse_ties(profile)
-    sets, chosen, held = _choices(profile, unranked)
-    pairs = prior * (1 - np.eye(len(profile.candidates)))
+    made = _choices(profile, unranked)
+    added = prior * (1 - np.eye(made.candidates))
     counts = pair_counts(profile, unranked)
     tied = pair_counts(profile, "ignore").tied
-    check_connected((counts.prefer + tied + pairs) > 0, profile.candidates, "Plackett-Luce")
-    strengths = newton(
-        len(pairs),
-        np.zeros(len(pairs)),
-        lambda values: _choice_loss(values, sets, chosen, held, pairs),
-        lambda values: _choice_slopes(values, sets, chosen, held, pairs),
-        "Plackett-Luce",
-    )
-    strengths -= strengths.mean()
-    _, information = _choice_slopes(strengths, sets, chosen, held, pairs)
+    check_connected((counts.prefer + tied + added) > 0, profile.candidates, "Plackett-Luce")
+    fitted = made
+    if prior:
+        more = choices_of_two(added)
+        wide = np.pad(more.sets, ((0, 0), (0, made.candidates - 2)), constant_values=made.candidates)
+        sets, held = np.vstack([made.sets, wide]), np.append(made.held, more.held)
+        fitted = replace(made, sets=sets, chosen=made.chosen + more.chosen, held=held)
+    values = fitted.most_likely("Plackett-Luce")
     return PlackettLuce(
-        **_fields("plackett_luce", profile.candidates, strengths, centred_inverse(information, len(pairs))),
-        log_likelihood=-_choice_loss(strengths, sets, chosen, held, np.zeros_like(pairs)),
-        choices=float(held.sum()),
+        **_fields("plackett_luce", profile.candidates, values, fitted),
+        log_likelihood=-made.loss(values),
+        choices=float(made.held.sum()),
         prior=prior,
     )
 
@@ -415,55 +335,21 @@ def _refuse_ties(profile: Profile) -> None:
             raise InputError(f"ballot {number} has a tie, which Plackett-Luce does not allow: use ties='breslow'")
 
 
-def _choices(profile: Profile, unranked: Unranked) -> tuple[Bools, Floats, Floats]:
-    """Every choice from at least two: [choices, K] its set, [K] weight by which each was chosen, [choices] weight."""
+def _choices(profile: Profile, unranked: Unranked) -> Choices:
+    """Every choice from at least two; those from the same set are one, as the likelihood needs no more."""
     size = len(profile.candidates)
     places, ranked = profile.places, profile.ranked
     weights = profile.weights * float(profile.unit)
     last = places.max(axis=1, where=ranked, initial=-1)
-    sets: list[Bools] = []
-    held: list[Floats] = []
-    chosen = np.zeros(size)
+    chosen, sets, held = np.zeros(size), [np.zeros((0, size), dtype=bool)], [np.zeros(0)]
     for place in range(int(last.max()) + 1):
-        there = places >= place
-        if unranked == "ignore":
-            there &= ranked
+        there = (places >= place) & (ranked | (unranked == "below"))
         taken = (places == place) & ranked
-        made = there.sum(axis=1) > 1
+        made = (there.sum(axis=1) > 1) & taken.any(axis=1)
         chosen += weights[made] @ taken[made]
-        sets.append(there[made & taken.any(axis=1)])
-        held.append((weights * taken.sum(axis=1))[made & taken.any(axis=1)])
-    return _merged(np.concatenate(sets), chosen, np.concatenate(held))
-
-
-def _merged(sets: Bools, chosen: Floats, held: Floats) -> tuple[Bools, Floats, Floats]:
-    """Choices from the same set as one: the likelihood needs only who was chosen how often, and from which sets."""
-    if not len(sets):
-        return sets, chosen, held
-    packed = np.packbits(sets, axis=1)
-    _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    merged = np.bincount(group.ravel(), weights=held, minlength=len(first))
-    return sets[first], chosen, np.asarray(merged, dtype=np.float64)
-
-
-def _choice_loss(strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats) -> float:
-    """Negative log likelihood, with the prior's pseudo-wins as Bradley-Terry comparisons."""
-    top = strengths.max()
-    choices = held @ (np.log(sets @ np.exp(strengths - top)) + top) - chosen @ strengths
-    gaps = strengths[None, :] - strengths[:, None]
-    return float(choices + (pairs * np.logaddexp(0, gaps)).sum())
-
-
-def _choice_slopes(
-    strengths: Floats, sets: Bools, chosen: Floats, held: Floats, pairs: Floats
-) -> tuple[Floats, Floats]:
-    """Gradient [K] and observed information [K, K]."""
-    odds = sets * np.exp(strengths - strengths.max())
-    chance = odds / odds.sum(axis=1, keepdims=True)
-    expected = held @ chance
-    information = np.diag(expected) - (chance * held[:, None]).T @ chance
-    win = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
-    both = (pairs + pairs.T) * win * (1 - win)
-    information += np.diag(both.sum(axis=1)) - both
-    prior = pairs.sum(axis=1) - ((pairs + pairs.T) * win).sum(axis=1)
-    return chosen - expected + prior, information
+        sets.append(there[made])
+        held.append((weights * taken.sum(axis=1))[made])
+    different, group = np.unique(np.concatenate(sets), axis=0, return_inverse=True)
+    together = np.zeros(len(different))
+    np.add.at(together, group.ravel(), np.concatenate(held))
+    return Choices(np.eye(size), np.where(different, np.arange(size), size), chosen, together, size)

@@ -42,24 +42,6 @@ def test_settled_means_that_no_completion_changes_the_decision(rule, weights, th
             assert outcomes == {True, False}, "the decision is certain, yet not called settled"
 
 
-@pytest.mark.parametrize("weights", PANELS)
-@pytest.mark.parametrize("rule", RULES)
-def test_a_settled_decision_survives_whatever_the_rest_answers_or_fails_to(rule, weights):
-    """Early exit equals full evaluation: stop at the first settled prefix, with failures as well."""
-    members = len(weights)
-    for answers in product((None, *GRID), repeat=members):
-        valid = np.array([[value is not None for value in answers]])
-        values = np.array([[value or 0.0 for value in answers]])
-        whole = rule(values, weights, valid)
-        for asked in range(1, members):
-            seen = valid & (np.arange(members) < asked)
-            early = rule(np.where(seen, values, 0.0), weights, seen)
-            if early.settled[0]:
-                assert whole.settled[0]
-                assert bool(whole.accepted[0]) is bool(early.accepted[0])
-                break
-
-
 def test_bounds_hold_every_completion_and_a_rejection_without_a_quorum_has_no_score():
     decision = decide_majority([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], 5.0, [[True, False, False], [False] * 3])
     assert decision.settled.tolist() == [True, False]  # without any answer there is no decision

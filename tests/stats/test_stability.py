@@ -7,12 +7,11 @@ from metajudge.stats.stability import (
     Correctness,
     StabilityClass,
     choose_third_run,
-    count_digests,
     kendall_across,
+    repetition,
+    repetition_by,
     retest,
     stability_class,
-    winner_stability,
-    winner_stability_by,
 )
 
 RIGHT, WRONG, TIE, LOST, ERROR = Correctness
@@ -77,33 +76,30 @@ def test_equal_confidence_is_not_settled_by_ids_or_order():
     assert "drawn at random" in one.rule
 
 
-def test_unknown_confidence_is_retested_first_and_winners_are_stable_by_difficulty():
+def test_unknown_confidence_is_retested_first():
     classes = dict.fromkeys("ab", StabilityClass.STABLE_RIGHT)
     assert choose_third_run(classes, {"a": 0.0, "b": None}, 1).chosen == ("b",)
     with pytest.raises(InputError, match="no confidence is given for b"):
         choose_third_run(classes, {"a": 0.0}, 1)
     with pytest.raises(InputError, match="size"):
         choose_third_run(classes, {"a": 0.0, "b": 0.0}, -1)
-    winners = {"p1": ["x", "x", "x"], "p2": ["x", "y", "x"], "p3": ["tie", "x"], "p4": [None, "x"], "p5": ["y", "y"]}
-    found = winner_stability(winners)
-    assert (found.n, found.stable_prompts, found.split_prompts) == (4, ("p1", "p5"), ("p2", "p3"))
-    assert found.without == ("p4",)
-    groups = {"p1": "easy", "p2": "hard", "p3": "hard", "p4": "odd", "p5": "easy"}
-    by = winner_stability_by(winners, groups)
-    assert list(by) == ["easy", "hard", "odd"]
-    assert (by["hard"].n, by["odd"].n) == (2, 0)
-    with pytest.raises(InputError, match="no group is given for prompt p1"):
-        winner_stability_by(winners, {})
 
 
-def test_kendall_across_cycles_and_digests_that_tell_whether_answers_were_made_anew():
+def test_series_repeat_themselves_wholly_partly_or_not_at_all_in_their_groups():
+    series = {"p1": ["x", "x", "x"], "p2": ["x", "y", "x"], "p3": ["tie", "x"], "p4": [None, "x"], "p5": ["y", "y"]}
+    found = repetition(series)
+    assert (found.n, found.n_changing, found.equal) == (4, 2, ("p1", "p5"))
+    assert (found.repeated, found.different, found.without) == (("p2",), ("p3",), ("p4",))
+    by = repetition_by(series, {"p1": "easy", "p2": "hard", "p3": "hard", "p4": "odd", "p5": "easy"})
+    assert [(name, one.n) for name, one in by.items()] == [("easy", 2), ("hard", 2), ("odd", 0)]
+    with pytest.raises(InputError, match="no group is given for p1"):
+        repetition_by(series, {})
+
+
+def test_kendall_across_cycles():
     cycles = [{"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 3}]
     assert kendall_across(cycles) == pytest.approx(-1 / 3)  # 1/3, -1, -1/3 by counting pairs
     assert kendall_across([*cycles, {"a": 1, "b": 1, "c": 1}]) == kendall_across(cycles)
     assert kendall_across([{"a": 1, "b": 1}, {"a": 2, "b": 1}]) is kendall_across([{"a": 1, "b": 2}]) is None
     with pytest.raises(InputError, match="same candidates"):
         kendall_across([{"a": 1, "b": 2}, {"a": 1}])
-    found = count_digests(
-        {("p", "x"): ["1", "2", "3"], ("p", "y"): ["1", "1"], ("q", "x"): ["1", "2", "1"], ("q", "y"): ["1", None]}
-    )
-    assert (found.answers, found.all_different, found.all_equal, found.repeated) == (3, 1, 1, 1)

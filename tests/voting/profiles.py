@@ -4,6 +4,8 @@ import random
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
+
 
 def random_profile(seed, max_candidates=6, max_voters=7, *, weighted=True):
     """(candidates, ballots, weights): ties, truncation, missing candidates, fractional weights by the seed."""
@@ -73,3 +75,30 @@ def ballot_cost(order, place, ties, unranked):
             elif first > second:
                 cost += 1
     return cost
+
+
+# Tennessee's capital: 42 % Memphis, 26 % Nashville, 15 % Chattanooga, 17 % Knoxville, each by distance.
+TENNESSEE = {
+    "ballots": [
+        ["Memphis", "Nashville", "Chattanooga", "Knoxville"],
+        ["Nashville", "Chattanooga", "Knoxville", "Memphis"],
+        ["Chattanooga", "Knoxville", "Nashville", "Memphis"],
+        ["Knoxville", "Chattanooga", "Nashville", "Memphis"],
+    ],
+    "weights": [42, 26, 15, 17],
+}
+
+
+def rank(rule, data, **options):
+    return rule([list(ballot) for ballot in data["ballots"]], weights=data["weights"], **options)
+
+
+def made_votes(seed=0, size=5, count=3000, ties=0.0):
+    """(first, second, outcome, strengths) of votes on pairs drawn from known strengths."""
+    source = np.random.default_rng(seed)
+    strengths = np.linspace(-1, 1, size)
+    first = source.integers(0, size, count)
+    second = (first + source.integers(1, size, count)) % size
+    outcome = np.where(source.random(count) < 1 / (1 + np.exp(strengths[second] - strengths[first])), 1, -1)
+    outcome[source.random(count) < ties] = 0
+    return first, second, outcome, strengths

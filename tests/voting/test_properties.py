@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from metajudge import voting
 from tests.voting import oracles
+from tests.voting.profiles import made_votes
 
 NAMES = ("a", "b", "c", "d", "e")
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
@@ -25,7 +26,6 @@ RULES = {
     "borda": voting.borda,
     "copeland": voting.copeland,
     "schulze": voting.schulze,
-    "schulze_votes": partial(voting.schulze, strength="winning_votes"),
     "ranked_pairs": voting.ranked_pairs,
     "median_rank": voting.median_rank,
     "plurality": voting.plurality,
@@ -34,8 +34,8 @@ RULES = {
     "plackett_luce": partial(voting.plackett_luce, prior=0.1),
 }
 ORDINAL = [name for name in RULES if name not in ("bradley_terry", "plackett_luce")]
-CONDORCET = ["kemeny", "copeland", "schulze", "schulze_votes", "ranked_pairs"]
-MONOTONE = ["kemeny", "borda", "copeland", "schulze", "schulze_votes", "median_rank", "plurality"]
+CONDORCET = ["kemeny", "copeland", "schulze", "ranked_pairs"]
+MONOTONE = ["kemeny", "borda", "copeland", "schulze", "median_rank", "plurality"]
 
 strict_ballots = st.lists(st.permutations(NAMES), min_size=1, max_size=7)
 
@@ -63,25 +63,21 @@ def as_sets(ranking, names=None):
 
 @pytest.mark.parametrize("rule", RULES)
 @BOUNDED
-@given(ballots=weak_ballots(), new=st.permutations(NAMES), listed=st.permutations(NAMES))
-def test_neutrality_other_names_in_another_order_change_nothing(rule, ballots, new, listed):
+@given(
+    ballots=weak_ballots(),
+    new=st.permutations(NAMES),
+    listed=st.permutations(NAMES),
+    source=st.randoms(use_true_random=False),
+)
+def test_other_names_in_another_order_and_other_voters_first_change_nothing(rule, ballots, new, listed, source):
     names = dict(zip(NAMES, new, strict=True))
     renamed = [[[names[name] for name in reversed(group)] for group in ballot] for ballot in ballots]
+    source.shuffle(renamed)
     one = RULES[rule](ballots, candidates=NAMES)
     other = RULES[rule](renamed, candidates=listed)
     assert as_sets(one.ranking, names) == as_sets(other.ranking)
     for name in NAMES:
         assert other.scores[names[name]] == pytest.approx(one.scores[name], abs=1e-7)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@BOUNDED
-@given(ballots=weak_ballots(), source=st.randoms(use_true_random=False))
-def test_anonymity_the_order_of_voters_changes_nothing(rule, ballots, source):
-    mixed = list(ballots)
-    source.shuffle(mixed)
-    one, other = (RULES[rule](some, candidates=NAMES) for some in (ballots, mixed))
-    assert as_sets(one.ranking) == as_sets(other.ranking)
 
 
 @pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement_weighted_borda"])
@@ -143,15 +139,6 @@ def test_reversal_a_sole_winner_does_not_win_upside_down(rule, ballots):
     assert found != RULES[rule]([ballot[::-1] for ballot in ballots]).winners
 
 
-@BOUNDED
-@given(ballots=weak_ballots(complete=True))
-def test_reversal_of_kemeny_reverses_every_optimum_at_equal_cost(ballots):
-    one = voting.kemeny(ballots, candidates=NAMES)
-    other = voting.kemeny([ballot[::-1] for ballot in ballots], candidates=NAMES)
-    assert one.exact_cost == other.exact_cost
-    assert {order[::-1] for order in one.optima} == set(other.optima)
-
-
 @pytest.mark.parametrize("rule", MONOTONE)
 @BOUNDED
 @given(ballots=strict_ballots, which=st.integers(0, 6), by=st.integers(1, 4))
@@ -170,7 +157,7 @@ def winners_of(rule, ballots):
     return {order[0] for order in found.optima} if rule == "kemeny" else set(found.winners)
 
 
-# The same answers as pref_voting and crowd-kit (recorded), choix and evalica (where installed).
+# The same answers as pref_voting (recorded), choix and evalica (where installed).
 RECORDED = json.loads((Path(__file__).parent / "oracles.json").read_text("utf-8"))
 RULES_OF_ORACLES = ("borda", "copeland", "schulze", "ranked_pairs", "plurality")
 
@@ -179,7 +166,7 @@ RULES_OF_ORACLES = ("borda", "copeland", "schulze", "ranked_pairs", "plurality")
 @pytest.mark.parametrize("rule", RULES_OF_ORACLES)
 def test_winners_are_pref_votings(rule, kind):
     compared = 0
-    for seed, recorded in enumerate(RECORDED["pref_voting"][kind]):
+    for seed, recorded in enumerate(RECORDED[kind]):
         if rule not in recorded["winners"]:
             continue
         size, ballots, weights = getattr(oracles, f"{kind}_profile")(seed)
@@ -190,42 +177,17 @@ def test_winners_are_pref_votings(rule, kind):
 
 
 def test_all_kemeny_rankings_are_pref_votings():
-    for seed, recorded in enumerate(RECORDED["pref_voting"]["strict"]):
+    for seed, recorded in enumerate(RECORDED["strict"]):
         size, ballots, weights = oracles.strict_profile(seed)
         found = voting.kemeny(ballots, candidates=range(size), weights=weights)
         assert sorted(map(list, found.optima)) == recorded["winners"]["kemeny"], seed
         assert found.cost == recorded["distance"], seed
 
 
-@pytest.mark.parametrize("model", ["full", "one_coin"])
-@pytest.mark.parametrize("number", range(len(oracles.CROWDS)))
-def test_dawid_skene_posteriors_are_crowd_kits(model, number):
-    """Step by step: with full matrices crowd-kit may stop a little early, as clipping makes its bound fall."""
-    recorded = RECORDED["crowd_kit"]["posteriors"][number][model]
-    # Ours takes a first step before it counts.
-    found = voting.dawid_skene(*oracles.crowd(number), model=model, iterations=recorded["steps"] - 1, tolerance=0.0)
-    order = np.argsort(found.classes)
-    for item, row in zip(found.items, found.posterior[:, order], strict=True):
-        assert row.tolist() == pytest.approx(recorded["posterior"][item], abs=2e-6), item
-    settled = voting.dawid_skene(*oracles.crowd(number), model=model, iterations=2000)
-    assert settled.converged
-    assert settled.log_likelihood >= found.log_likelihood - 1e-3
-
-
-def votes(seed, size, count, ties=0.0):
-    source = np.random.default_rng(seed)
-    strengths = source.normal(size=size)
-    first = source.integers(0, size, count)
-    second = (first + source.integers(1, size, count)) % size
-    outcome = np.where(source.random(count) < 1 / (1 + np.exp(strengths[second] - strengths[first])), 1, -1)
-    outcome[source.random(count) < ties] = 0
-    return first, second, outcome
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_bradley_terry_is_choix(seed):
     choix = pytest.importorskip("choix", reason="choix is not installed")
-    first, second, outcome = votes(seed, 7, 600)
+    first, second, outcome, _ = made_votes(seed, 7, 600)
     won = [(int(a), int(b)) if o == 1 else (int(b), int(a)) for a, b, o in zip(first, second, outcome, strict=True)]
     expected = choix.ilsr_pairwise(7, won, alpha=0.0)
     found = voting.bradley_terry(voting.count_votes(first, second, outcome, candidates=list("abcdefg")))
@@ -251,7 +213,7 @@ def test_plackett_luce_is_choix_on_full_and_partial_rankings(seed):
 
 def test_half_wins_for_draws_are_evalicas():
     evalica = pytest.importorskip("evalica", reason="evalica is not installed")
-    first, second, outcome = votes(3, 6, 4000, ties=0.2)
+    first, second, outcome, _ = made_votes(3, 6, 4000, ties=0.2)
     names = [f"m{i}" for i in range(6)]
     winner = {1: evalica.Winner.X, -1: evalica.Winner.Y, 0: evalica.Winner.Draw}
     expected = evalica.bradley_terry(

@@ -153,45 +153,46 @@ def _broken(place: Floats) -> Ints:
     return np.asarray(circles[np.argsort(-np.concatenate(sums), kind="stable")[:_NEW_CIRCLES]])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """The circles over one variable a pair: x[a, b] for a < b, one less it for a > b."""
+def _solved(excess: Floats, circles: Ints, time_left: TimeLeft | None, *, whole: bool) -> tuple[Any, float] | None:
+    """The solver's answer and what its objective was divided by; None where the time is over.
 
-    objective: Floats
-    constant: float
-    matrix: Any
-    limits: Ints
-
-
-def _rows(excess: Floats, circles: Ints) -> _Rows:
+    One variable a pair, x[a, b] for a < b, one less it for a > b. The solver's tolerances are absolute, and it gives up
+    on weights of 1e11, so large costs are divided.
+    """
+    from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
+    options: dict[str, float] = {"mip_rel_gap": 0.0} if whole else {}
+    if time_left is not None:
+        options["time_limit"] = time_left()
+        if options["time_limit"] <= 0:
+            return None
     first, second = np.triu_indices(len(excess), 1)
     column = np.zeros(excess.shape, dtype=np.int64)
     column[first, second] = column[second, first] = np.arange(len(first))
     arcs = np.stack([circles, np.roll(circles, -1, axis=1)])
     forward = arcs[0] < arcs[1]
     entries = (np.where(forward, 1.0, -1.0).ravel(), column[arcs[0], arcs[1]].ravel(), np.arange(len(circles) + 1) * 3)
-    limits = 2 - (~forward).sum(axis=1)
     objective = excess[first, second] - excess[second, first]
-    matrix = csr_array(entries, shape=(len(circles), len(first)))
-    return _Rows(objective, float(excess[second, first].sum()), matrix, limits)
+    scale = max(1.0, float(np.abs(objective).max()) / _LARGEST_COST)
+    solved = linprog(
+        objective / scale,
+        A_ub=csr_array(entries, shape=(len(circles), len(first))),
+        b_ub=2 - (~forward).sum(axis=1),
+        bounds=(0, 1),
+        method="highs",
+        integrality=int(whole),
+        options=options,
+    )
+    return solved, scale
 
 
 def _relax(excess: Floats, circles: Ints, time_left: TimeLeft | None) -> _Relaxed | None:
     """Solves the linear program; None where the time is over first."""
-    from scipy.optimize import linprog
-
-    options = _options(time_left)
-    if options is None:
+    found = _solved(excess, circles, time_left, whole=False)
+    if found is None or found[0].status == 1:
         return None
-    rows = _rows(excess, circles)
-    scale = _scale(rows.objective)
-    solved = linprog(
-        rows.objective / scale, A_ub=rows.matrix, b_ub=rows.limits, bounds=(0, 1), method="highs", options=options
-    )
-    if solved.status == 1:
-        return None
+    solved, scale = found
     if solved.status != 0:
         raise MetajudgeError(f"the linear program of the Kemeny ranking failed ({solved.message}); please report this")
     multipliers = _summable(np.maximum(-solved.ineqlin.marginals * scale, 0.0), excess)
@@ -215,46 +216,22 @@ def _summable(multipliers: Floats, excess: Floats) -> Floats:
 
 def _integral(excess: Floats, circles: Ints, found: Bounded, time_left: TimeLeft | None) -> Bounded:
     """Solves the integer program, adding constraints for the cycles its solutions still contain."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    while True:
-        options = _options(time_left)
-        if options is None:
-            return found
-        rows = _rows(excess, circles)
-        scale = _scale(rows.objective)
-        solved = milp(
-            rows.objective / scale,
-            integrality=np.ones(len(rows.objective)),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(rows.matrix, ub=rows.limits),
-            options={**options, "mip_rel_gap": 0.0},
-        )
+    constant = float(np.tril(excess).sum())
+    while (answer := _solved(excess, circles, time_left, whole=True)) is not None:
+        solved, scale = answer
         if solved.mip_dual_bound is not None and np.isfinite(solved.mip_dual_bound):
-            found = replace(found, bound=max(found.bound, float(solved.mip_dual_bound) * scale + rows.constant))
+            found = replace(found, bound=max(found.bound, float(solved.mip_dual_bound) * scale + constant))
         if solved.x is None:
-            return found
+            break
         place = _square(np.round(solved.x), len(excess))
         order = good_order(excess, place)
         if (cost := cost_of(excess, order)) < found.cost:
             found = replace(found, order=order, cost=cost)
         new = _broken(place)
         if found.proven or solved.status != 0 or not len(new):
-            return found
+            break
         circles = np.concatenate([circles, new])
-
-
-def _scale(objective: Floats) -> float:
-    """What to divide an objective by: the solver's tolerances are absolute, and it gives up on weights of 1e11."""
-    return max(1.0, float(np.abs(objective).max()) / _LARGEST_COST)
-
-
-def _options(time_left: TimeLeft | None) -> dict[str, float] | None:
-    """The solver's options; None where the time is over."""
-    if time_left is None:
-        return {}
-    left = time_left()
-    return {"time_limit": left} if left > 0 else None
+    return found
 
 
 def _square(values: Floats, size: int) -> Floats:

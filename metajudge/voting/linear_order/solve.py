@@ -9,16 +9,12 @@ from itertools import islice, pairwise, permutations, product
 import numpy as np
 
 from metajudge.stats.arrays import Bools, Floats, Ints
-from metajudge.voting.linear_order import ideals
-from metajudge.voting.linear_order.paths import Counts, Paths, TimeLeft
+from metajudge.voting.linear_order.paths import Counts, Paths, TimeLeft, optimal_paths
 from metajudge.voting.linear_order.program import Bounded, cost_of, solve_program
 from metajudge.voting.pairwise import reachable
 
 SMALL = 12
 """Blocks of at most this many candidates are solved over all subsets, with every optimum."""
-
-_ALONE = np.ones((1, 1), dtype=np.int64)
-"""How many orders put whom where in a block of one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,8 +94,6 @@ def solve(excess: Floats, max_orders: int, time_left: TimeLeft | None = None) ->
 
 def _solve_block(excess: Floats, block: Ints, max_orders: int, time_left: TimeLeft | None) -> Block:
     members = tuple(block.tolist())
-    if len(members) == 1:
-        return Block(members, 0.0, 0.0, (members,), _ALONE)
     part = excess[np.ix_(block, block)]
     if not part.any():
         return _all_level(members, max_orders)
@@ -107,7 +101,7 @@ def _solve_block(excess: Floats, block: Ints, max_orders: int, time_left: TimeLe
         return _counted(members, *_over_all_sets(part), max_orders)
     found = solve_majorities(part, time_left, thorough=max_orders > 1)
     if found.proven and max_orders > 1:
-        paths = ideals.optimal_paths(part, found.certain, found.cost, time_left)
+        paths = optimal_paths(part, found.certain, found.cost, time_left)
         if paths is not None:
             return _counted(members, found.cost, paths, max_orders)
     orders = [tuple(found.order.tolist())]
@@ -126,7 +120,7 @@ def _all_level(members: tuple[int, ...], max_orders: int) -> Block:
 
 def _over_all_sets(excess: Floats) -> tuple[float, Paths]:
     """The least cost of a small problem, and all orders of that cost."""
-    paths = ideals.optimal_paths(excess)
+    paths = optimal_paths(excess)
     assert paths is not None, "the sets of a small problem are few"
     return cost_of(excess, np.array(paths.orders(1)[0])), paths
 
@@ -161,8 +155,6 @@ def solve_majorities(excess: Floats, time_left: TimeLeft | None, *, thorough: bo
 
 
 def _solve_component(excess: Floats, time_left: TimeLeft | None, *, thorough: bool) -> Bounded:
-    if len(excess) == 1:
-        return Bounded(np.zeros(1, dtype=np.int64), 0.0, 0.0, np.zeros((1, 1), dtype=bool))
     if len(excess) > SMALL:
         return solve_program(excess, time_left, thorough=thorough)
     cost, paths = _over_all_sets(excess)

@@ -7,8 +7,8 @@ import pytest
 
 from metajudge.voting import pair_counts, read_profile
 from metajudge.voting.kemeny import _count_subsets, scaled_excess
-from metajudge.voting.linear_order import ideals
-from metajudge.voting.linear_order.program import _summable, cost_of, good_order, improved, solve_program
+from metajudge.voting.linear_order.paths import optimal_paths
+from metajudge.voting.linear_order.program import _summable, solve_program
 from metajudge.voting.linear_order.solve import Solution, solve, solve_majorities
 from tests.voting.profiles import near_ballots, random_ballot, shuffled_ballots
 
@@ -33,30 +33,6 @@ def test_without_time_the_best_order_has_a_bound_and_weights_of_any_size_are_pro
     assert found.cost == 8827781676364
 
 
-def problem(seed, size=9):
-    lead = np.random.default_rng(seed).integers(-3, 4, (size, size))
-    return np.maximum(lead - lead.T, 0).astype(float)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_no_single_move_helps_an_improved_order(seed):
-    excess = problem(seed)
-    order = improved(excess, np.arange(9))
-    cost = cost_of(excess, order)
-    assert cost <= cost_of(excess, np.arange(9))
-    for start in range(9):
-        for end in range(9):
-            moved = np.insert(np.delete(order, start), end, order[start])
-            assert cost_of(excess, moved) >= cost
-
-
-def test_a_clear_order_is_found_at_once():
-    excess = np.tril(np.ones((6, 6)), -1)
-    shuffled = np.array([3, 1, 5, 0, 2, 4])
-    found = good_order(excess[np.ix_(shuffled, shuffled)])
-    assert shuffled[found].tolist() == [0, 1, 2, 3, 4, 5]
-
-
 def excess_of(ballots, candidates=None):
     return scaled_excess(pair_counts(read_profile(ballots, candidates)))[0]
 
@@ -79,7 +55,7 @@ def test_both_dynamic_programs_count_the_same_optima(seed, size):
         found = solve_majorities(excess, None, thorough=True)
         assert found.proven
         assert found.cost == cost
-        known, every = ideals.optimal_paths(excess, found.certain, found.cost), ideals.optimal_paths(excess)
+        known, every = optimal_paths(excess, found.certain, found.cost), optimal_paths(excess)
         assert (known.positions() == positions).all()
         assert known.positions()[0].sum() == count
         assert known.orders(50_000) == every.orders(50_000)
@@ -89,10 +65,10 @@ def test_both_dynamic_programs_count_the_same_optima(seed, size):
 
 def test_gives_up_rather_than_visit_too_many_sets_and_a_mask_holds_63_candidates_at_most():
     level = np.zeros((30, 30))
-    assert ideals.optimal_paths(level, np.zeros((30, 30), dtype=bool), 0.0) is None
+    assert optimal_paths(level, np.zeros((30, 30), dtype=bool), 0.0) is None
     chain = np.triu(np.ones((64, 64), dtype=bool), 1)
-    assert ideals.optimal_paths(np.zeros((64, 64)), chain, 0.0) is None
-    assert ideals.optimal_paths(np.zeros((63, 63)), chain[:63, :63], 0.0).positions().sum() == 63
+    assert optimal_paths(np.zeros((64, 64)), chain, 0.0) is None
+    assert optimal_paths(np.zeros((63, 63)), chain[:63, :63], 0.0).positions().sum() == 63
 
 
 def fence(copies=1):
@@ -139,21 +115,32 @@ def test_a_bound_from_huge_costs_is_a_sum_without_rounding():
     assert np.array_equal(_summable(np.array([0.5, 3.0, 10.0]), excess), [0.5, 3.0, 10.0]), "halves stay what they are"
 
 
-# The sets that can come first, against every order one by one.
 def small_problem(seed, size=5):
     lead = np.random.default_rng(seed).integers(-2, 3, (size, size))
     return np.maximum(lead - lead.T, 0).astype(float)
 
 
-def cost(excess, order):
-    """What an order costs: the row's excess where it stands before the column."""
-    return sum(excess[first, second] for at, first in enumerate(order) for second in order[at + 1 :])
+@pytest.mark.parametrize("seed", range(6))
+def test_positions_and_certain_pairs_are_those_of_the_listed_orders(seed):
+    found = optimal_paths(small_problem(seed))
+    orders = found.orders(1000)
+    places = np.zeros((5, 5), dtype=int)
+    for order in orders:
+        for place, candidate in enumerate(order):
+            places[candidate, place] += 1
+    assert found.positions().tolist() == places.tolist()
+    before = np.array(
+        [[all(one.index(a) < one.index(b) for one in orders) if a != b else False for b in range(5)] for a in range(5)]
+    )
+    certain = found.certain()
+    np.fill_diagonal(certain, False)
+    assert certain.tolist() == before.tolist()
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_cost_and_orders_are_those_of_all_permutations(seed):
-    excess = small_problem(seed)
-    costs = {order: cost(excess, order) for order in permutations(range(5))}
-    least = {order for order, value in costs.items() if value == min(costs.values())}
-    assert solve(excess, 1000).cost == min(costs.values())
-    assert set(ideals.optimal_paths(excess).orders(1000)) == least
+def test_a_level_problem_has_every_order_of_which_some_are_listed_and_no_certain_pair():
+    found = optimal_paths(np.zeros((4, 4)))
+    assert set(found.orders(100)) == set(permutations(range(4)))
+    assert found.positions().tolist() == [[6] * 4] * 4
+    assert not found.certain()[~np.eye(4, dtype=bool)].any()
+    few = found.orders(5)
+    assert len(few) == len(set(few)) == 5, "no more than asked for"
