@@ -50,8 +50,7 @@ class Figure(Estimated[float]):
     Attributes:
         estimate: the point estimate.
         interval: lower and upper end, 95 %; None where it cannot be estimated (one question, say).
-        n: observations: verdicts, pairs or items, as ``method`` says.
-        questions: independent questions they come from.
+        n, questions: verdicts, pairs or items, as ``method`` says, and the independent questions they come from.
         method: definition of the figure and of its interval.
     """
 
@@ -71,10 +70,9 @@ class ClassFigures(Finite):
 
     Attributes:
         value: the class: a category, a grade, ``pass`` or ``fail`` by the pass mark, or ``first``/``second`` for pairs.
-        sensitivity: share of the items labelled so that the judge calls so.
-        specificity: share of the items labelled otherwise that the judge calls otherwise.
-        n_labelled: verdicts on items labelled so.
-        n_given: verdicts that say so, on labelled items.
+        sensitivity, specificity: share of the items labelled so that the judge calls so, and of the others that it
+            calls otherwise.
+        n_labelled, n_given: verdicts on items labelled so, and verdicts that say so, on labelled items.
     """
 
     value: str
@@ -99,13 +97,7 @@ class Confusion(Finite):
     omitted: int = 0
 
 
-class _CheckHead(Finite):
-    name: CheckName
-    title: str
-    status: Status
-
-
-class Check(Estimated[float | None], _CheckHead):
+class Check(Estimated[float | None]):
     """One check of one judge.
 
     Attributes:
@@ -122,10 +114,11 @@ class Check(Estimated[float | None], _CheckHead):
         smallest_effect: the distance from ``null`` that would be seen with a probability of 80 % at the card's level
             divided by its number of checks; None as for ``estimate``.
         relevant_effect: the distance from ``null`` that is declared to matter.
+        cost: share of the judge's verdicts that are likely wrong (of grades: parts of the scale by which they are off)
+            because of the effect, if it is what ``estimate`` says; None where it makes no verdict of this judge wrong.
         labels_needed: items (labelled ones where ``reference`` is labels) at which ``relevant_effect`` would be seen
             with a probability of 80 %, with questions like those at hand; None where it cannot be estimated.
-        n: observations.
-        questions: independent questions they come from.
+        n, questions: observations, and independent questions they come from.
         reference: what the verdicts are compared with.
         unit: what the effect is, in words, such as "difference of error rates".
         test: name of the test.
@@ -133,11 +126,15 @@ class Check(Estimated[float | None], _CheckHead):
         details: named parts of the figure, such as the two error rates, or figures by category.
     """
 
+    name: CheckName
+    title: str
+    status: Status
     null: float = 0.0
     p_value: float | None
     adjusted_p: float | None
     smallest_effect: float | None
     relevant_effect: float
+    cost: float | None = None
     labels_needed: int | None
     n: int
     questions: int
@@ -146,6 +143,14 @@ class Check(Estimated[float | None], _CheckHead):
     test: str
     sentence: str
     details: dict[str, float | int | str | None] = Field(default_factory=dict)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether an effect that would matter is there, but may be chance."""
+        if self.status != "underpowered" or self.estimate is None:
+            return False
+        beyond = self.estimate - self.null if self.null else abs(self.estimate)  # checks with a margin are one-sided
+        return beyond >= self.relevant_effect
 
 
 class Group(Finite):
@@ -166,37 +171,33 @@ class Group(Finite):
     finding: bool = False
 
 
-class Contested(Finite):
-    """Items on which people disagree among themselves, against items on which they agree.
-
-    A higher error rate there is expected of any judge, since the label itself is less sure; so this is no check.
+class Alternative(Finite):
+    """The alternative-annotator test: whether the judge may stand in for one of several people.
 
     Attributes:
-        disagreed: error rate where at least two people differ.
-        agreed: error rate where at least two people answer alike.
-        difference: the first minus the second.
+        advantage: mean over people of the share of items on which the judge is at least as near to the others (rho).
+        annotators: people that were left out in turn.
+        winning: epsilon, what the judge is cheaper by -> share of the people for whom it is shown to be no worse by
+            that (omega); the judge passes from one half on.
     """
 
-    disagreed: Figure | None
-    agreed: Figure | None
-    difference: Figure | None
+    advantage: Figure
+    annotators: int
+    winning: dict[str, float]
 
 
 class Disagreement(Finite):
     """A verdict far from its label.
 
     Attributes:
-        judgment: id of the judgment.
-        item: id of its item.
-        verdict: in JSON form.
-        label: what people say, in JSON form.
+        judgment, item: ids of the judgment and of its item.
+        verdict, label: what the judge and what people say, in JSON form.
         people: how many people labelled the item; 0 where the label has no annotators.
         unanimous: whether all of them gave that label.
         distance: in [0, 1], 1 for opposite ends of the scale; ties in it are ordered by unanimity, people and stated
             strength of the verdict.
-        question: the first characters of the question.
+        question, rationale: their first characters.
         response: the first characters of the response; for pairs of the one the judge preferred.
-        rationale: the first characters of the judge's rationale.
     """
 
     judgment: str
@@ -217,10 +218,8 @@ class CorrectedRate(Finite):
     Attributes:
         of: what is estimated, such as "share that passes" or "win rate of osprey-70b".
         judge: whose verdicts are used.
-        n: items with a verdict.
-        n_labelled: items of those with a label.
-        naive: the rate by the verdicts alone, as if they were right.
-        labels_only: the rate by the labels alone.
+        n, n_labelled: items with a verdict, and those of them with a label.
+        naive, labels_only: the rate by the verdicts alone, as if they were right, and by the labels alone.
         rogan_gladen: by sensitivity and specificity of the judge (Rogan and Gladen, 1978); None where the two sum to
             little more than 1.
         ppi: prediction-powered, with power tuning (Angelopoulos, Duchi and Zrnic, 2023).
@@ -246,8 +245,7 @@ class AuditedJudge(Finite):
     Attributes:
         judge: its name.
         kind: of its verdicts.
-        n: judgments, those without a verdict included.
-        n_no_verdict: judgments without a verdict.
+        n, n_no_verdict: all judgments, and those without a verdict.
         n_labelled: verdicts that can be compared with a label.
         questions: different questions.
         accuracy: share of right verdicts by the declared rule, among labelled ones; null without labels.
@@ -259,9 +257,11 @@ class AuditedJudge(Finite):
         confusion: verdicts by labels.
         scale_use: value of the scale -> verdicts that use it.
         over_time: accuracy, or agreement with peers, by stretch of time.
-        versions: by version of the judge.
-        categories: by category of the items.
-        contested: items on which people disagree.
+        versions, categories: by version of the judge, and by category of the items.
+        contested: error rates where at least two people differ (``disagreed``) and where they say the same
+            (``agreed``), and the ``difference``. A higher rate where they differ is expected of any judge, since the
+            label itself is less sure; so this is no check.
+        alternative: whether it may stand in for a person; None with fewer than three people of 30 items each.
         rates: rates corrected for the errors of this judge, beside the naive ones.
         worst: the worst disagreements with labels, worst first.
     """
@@ -283,22 +283,24 @@ class AuditedJudge(Finite):
     over_time: tuple[Group, ...]
     versions: tuple[Group, ...]
     categories: tuple[Group, ...]
-    contested: Contested | None
+    contested: dict[Literal["disagreed", "agreed", "difference"], Figure | None] | None
+    alternative: Alternative | None = None
     rates: tuple[CorrectedRate, ...]
     worst: tuple[Disagreement, ...]
 
     @property
     def findings(self) -> tuple[Check, ...]:
-        """The checks that found something."""
-        return tuple(one for one in self.checks if one.status == "finding")
+        """The checks that found something, the costliest first."""
+        return tuple(
+            sorted((one for one in self.checks if one.status == "finding"), key=lambda one: -(one.cost or 0.0))
+        )
 
 
 class JudgePair(Finite):
     """Two judges on the items that both judged.
 
     Attributes:
-        first: name of one.
-        second: name of the other.
+        first, second: their names.
         agreement: share of equal verdicts.
         error_correlation: correlation of their errors by the labels; None without labels and where either never errs.
     """
@@ -395,8 +397,7 @@ class Holdings(Finite):
         judgments: records counted.
         no_verdict: of those, without a verdict.
         duplicates: records left out because an earlier one has the same id.
-        items: different items.
-        questions: different questions, the unit of all intervals.
+        items, questions: different ones; questions are the unit of all intervals.
         judges: judge -> judgments.
         kinds: kind -> its verdicts.
         labelled_items: items with a label, or with a majority of people's labels.
@@ -409,8 +410,7 @@ class Holdings(Finite):
         with_models: items that name the models of their responses.
         with_categories: items with a category.
         with_time: judgments with a time.
-        first_time: the earliest, ISO 8601.
-        last_time: the latest.
+        first_time, last_time: the earliest and the latest, ISO 8601.
         versions: judge -> its versions, where it has any.
     """
 
@@ -495,5 +495,6 @@ class AuditDocument(Finite):
 
     @property
     def findings(self) -> tuple[tuple[AuditedJudge, Check], ...]:
-        """Every finding, with its judge."""
-        return tuple((judge, check) for judge in self.judges for check in judge.findings)
+        """Every finding with its judge, the costliest first."""
+        found = [(judge, check) for judge in self.judges for check in judge.findings]
+        return tuple(sorted(found, key=lambda one: -(one[1].cost or 0.0)))

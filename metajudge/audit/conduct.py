@@ -8,7 +8,7 @@ import numpy as np
 
 from metajudge.audit.card import CheckName
 from metajudge.audit.draft import FEWEST, Draft, Evidence, from_flips, from_slope
-from metajudge.audit.preferences import RELEVANT_ON_SCALE
+from metajudge.audit.preferences import RELEVANT_ON_SCALE, led
 from metajudge.audit.table import NOTHING
 from metajudge.audit.view import View
 from metajudge.stats.arrays import Bools, Floats, Indices
@@ -51,7 +51,7 @@ def severity(view: View) -> Draft | None:
     unit = "difference of means, in parts of the scale" if graded else "difference of shares"
     details = {"judge": float(mine.mean()), "reference": float(theirs.mean())}
     more = {"relevant_effect": RELEVANT_ON_SCALE} if graded else {}
-    return view.draft("severity", "Severity", unit, evidence, rows, says, details=details, **more)
+    return view.draft("severity", unit, evidence, rows, says, details=details, **more)
 
 
 def outcome(view: View) -> tuple[Indices, Floats, str]:
@@ -86,22 +86,22 @@ def drift(view: View) -> Draft | None:
     says = f"From the first verdict to the last its {name} changes by {100 * found.estimate:+.1f} points"
     unit = f"change of {name} from the first verdict to the last"
     evidence = from_slope(found)
-    return view.draft("drift", "Drift over time", unit, evidence, rows, f"{says} (n = {len(rows):,}).")
+    return view.draft("drift", unit, evidence, rows, f"{says} (n = {len(rows):,}).", wrong=0.5)
 
 
 def versions(view: View) -> Draft | None:
     """Whether one version of the judge is better or worse than the others."""
     rows, value, name = outcome(view)
     version = view.table.source.version
-    parts = view.named(version)[rows], version.names
-    return _parts(view, "versions", "Differs between versions", rows, value, parts, name)
+    parts = view.named(version)[rows], version.values
+    return _parts(view, "versions", rows, value, parts, name)
 
 
 def categories(view: View) -> Draft | None:
     """Whether the judge is better or worse in one category than in the others."""
     rows = np.flatnonzero(~np.isnan(view.right))
     parts = view.category[rows], view.table.facts.categories
-    return _parts(view, "categories", "Differs between categories", rows, view.right[rows], parts, view.measure)
+    return _parts(view, "categories", rows, view.right[rows], parts, view.measure)
 
 
 def prompts(view: View) -> Draft | None:
@@ -113,7 +113,7 @@ def prompts(view: View) -> Draft | None:
     rows = np.flatnonzero((codes != NOTHING) & ~np.isnan(value))
     strata = np.unique(view.thing[rows], return_inverse=True)[1].ravel()
     parts = codes[rows], names
-    return _parts(view, "prompts", "Differs between prompts", rows, value[rows], parts, name, strata)
+    return _parts(view, "prompts", rows, value[rows], parts, name, strata)
 
 
 def prompt_codes(view: View) -> tuple[Indices, Sequence[str]]:
@@ -125,14 +125,13 @@ def prompt_codes(view: View) -> tuple[Indices, Sequence[str]]:
     for one in (view.table.source.prompt, view.table.source.instruction):
         codes = view.named(one)
         if 2 <= len(np.unique(codes[codes != NOTHING])) <= MOST_PARTS:
-            return codes, one.names
+            return codes, one.values
     return np.full(len(view.rows), NOTHING, dtype=np.intp), []
 
 
 def _parts(
     view: View,
     name: CheckName,
-    title: str,
     rows: Indices,
     value: Floats,
     parts: tuple[Indices, Sequence[str]],
@@ -155,17 +154,17 @@ def _parts(
         return None
     tested = {code: one for code, one in found.items() if one.usable}
     if not tested:
-        return view.draft(name, title, f"difference of {what}", None, rows, "", things=0)
+        return view.draft(name, f"difference of {what}", None, rows, "", things=0)
     worst = min(tested, key=lambda code: tested[code].p_value())
     one = tested[worst]
     return view.draft(
         name,
-        title,
         f"difference of {what}, one part against the rest",
         from_slope(one),
         rows,
         f"The largest difference: in {names[worst]!r} its {what} is {100 * one.estimate:+.1f} points from that in the "
         f"rest ({len(found)} compared, n = {len(rows):,}).",
+        wrong=led(codes != worst, one.estimate),
         parts=1 if len(found) == 2 else len(tested),  # two parts are one comparison, seen from both sides
         details={"part": names[worst], "compared": len(found)},
     )
@@ -195,7 +194,6 @@ def weaker_than_peers(view: View) -> Draft | None:
     mine, theirs = float(view.right[rows].mean()), float(others[rows].mean())
     return view.draft(
         "weaker_than_peers",
-        "Weaker than the other judges",
         "share of right verdicts of the other judges less its own",
         from_slope(found, null=MARGIN, sides=1),
         rows,
@@ -215,7 +213,7 @@ def copy(view: View) -> Draft | None:
     found = {other: one for other in range(len(names)) if (one := _common_errors(view, other)) is not None}
     if not found:
         return None
-    title, unit = "Errs like another judge", "share of the errors of either that both make"
+    unit = "share of the errors of either that both make"
     tests = {other: pair.evidence for other, pair in found.items() if pair.evidence is not None}
     if not tests:
         most = max(pair.n for pair in found.values())
@@ -226,12 +224,11 @@ def copy(view: View) -> Draft | None:
         )
         none = {} if fixed is None else {"status": "not_estimable", "sentence": reason}
         counts = {"relevant_effect": RELEVANT_COPY * 0.5, "n": most, "questions": 0, "things": most}
-        return view.draft("copy", title, unit, None, view.every, "", **counts, **none)
+        return view.draft("copy", unit, None, view.every, "", **counts, **none)
     closest = min(tests, key=lambda other: (tests[other].p_value, -tests[other].estimate))
     name, best = names[closest], tests[closest]
     return view.draft(
         "copy",
-        title,
         unit,
         best,
         view.every,
@@ -241,6 +238,7 @@ def copy(view: View) -> Draft | None:
         n=best.n,
         questions=best.questions,
         parts=len(tests),
+        wrong=None,
         details={"other": name},
     )
 

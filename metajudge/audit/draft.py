@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metajudge.audit.card import Check, Status
+from metajudge.audit.card import Check, CheckName, Status
 from metajudge.stats.association import Association, observations_needed
 from metajudge.stats.interval_estimate import CONFIDENCE, Estimate, normal_quantile
 from metajudge.stats.multiple import holm
@@ -26,6 +26,20 @@ RELEVANT = 0.10
 RULE_OF_THREE = 3.69
 """No event among k has an upper limit of this by k at 97.5 %: ``-ln(.025)``."""
 T = TypeVar("T")
+
+TITLES: dict[CheckName, str] = {
+    "position": "Prefers a position",
+    "length": "Prefers longer responses",
+    "own_family": "Prefers its own family",
+    "own_answer": "Prefers its own answers",
+    "severity": "Severity",
+    "drift": "Drift over time",
+    "versions": "Differs between versions",
+    "prompts": "Differs between prompts",
+    "categories": "Differs between categories",
+    "weaker_than_peers": "Weaker than the other judges",
+    "copy": "Errs like another judge",
+}
 
 
 def attempt(make: Callable[..., T], *data: Any) -> tuple[T | None, str]:
@@ -88,6 +102,7 @@ class Draft:
         check: as it is where nothing is tested; with evidence, its sentence is on the effect alone.
         evidence: None where nothing is tested.
         things: different things judged, the unit in which more labels are asked for.
+        wrong: share of the judge's verdicts on which the effect makes a right verdict wrong; None where it makes none.
         parts: tests within the check (categories, versions); their smallest p value is multiplied by it.
     """
 
@@ -95,6 +110,7 @@ class Draft:
     evidence: Evidence | None
     things: int
     parts: int = 1
+    wrong: float | None = 1.0
 
     @property
     def p_value(self) -> float | None:
@@ -163,32 +179,24 @@ def decide(drafts: Sequence[Draft], level: float = LEVEL) -> tuple[Check, ...]:
     """
     adjusted = iter(holm([one.p_value for one in drafts if one.p_value is not None]))
     share = level / max(1, sum(one.p_value is not None for one in drafts))
-    checks = []
-    for one in drafts:
-        found, why = attempt(_decided, one, None if one.p_value is None else float(next(adjusted)), level, share)
-        checks.append(found or _broken(one.check, why))
-    return tuple(checks)
+    return tuple(
+        one.check if one.evidence is None else _decided(one, one.evidence, float(next(adjusted)), level, share)
+        for one in drafts
+    )
 
 
-def drafted(check: Callable[..., Draft | None], name: str, view: object) -> Draft | None:
+def drafted(check: Callable[..., Draft | None], name: CheckName, view: object) -> Draft | None:
     """The draft of a check; of one that fails, a draft that says so."""
     found, why = attempt(check, view)
     if not why:
         return found
-    none = {"reference": "nothing", "unit": "", "relevant_effect": 0.0, "n": 0, "questions": 0, "sentence": ""}
-    return Draft(_broken(untested(name=name, title=name.replace("_", " ").capitalize(), **none), why), None, 0)
+    none = {"reference": "nothing", "unit": "", "relevant_effect": 0.0, "n": 0, "questions": 0}
+    broken = untested(name=name, title=TITLES[name], status="error", sentence=f"Not computed: {why}.", **none)
+    return Draft(broken, None, 0)
 
 
-def _broken(check: Check, why: str) -> Check:
-    """A check without a figure, because of an error."""
-    return check.model_copy(update={"status": "error", "sentence": f"Not computed: {why}."})
-
-
-def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -> Check:
-    check, evidence = draft.check, draft.evidence
-    if evidence is None or adjusted is None:
-        return check
-    smallest = evidence.smallest(share / draft.parts)
+def _decided(draft: Draft, evidence: Evidence, adjusted: float, level: float, share: float) -> Check:
+    check, smallest = draft.check, evidence.smallest(share / draft.parts)
     needed = observations_needed(draft.things, smallest, check.relevant_effect)
     status: Status = "finding" if adjusted <= level else "none" if smallest <= check.relevant_effect else "underpowered"
     found = {
@@ -199,20 +207,27 @@ def _decided(draft: Draft, adjusted: float | None, level: float, share: float) -
         "p_value": draft.p_value,
         "adjusted_p": adjusted,
         "smallest_effect": smallest,
+        "cost": None if draft.wrong is None else abs(evidence.estimate) * draft.wrong,
         "labels_needed": needed,
         "questions": evidence.questions,
         "test": evidence.method + (f", Bonferroni over {draft.parts}" if draft.parts > 1 else ""),
-        "sentence": f"{check.sentence} {_closing(status, smallest, check, needed)}".strip(),
     }
-    return Check.model_validate(dict(check) | found)
+    made = Check.model_validate(dict(check) | found)
+    return made.model_copy(update={"sentence": f"{check.sentence} {_closing(made, smallest, draft.things)}".strip()})
 
 
-def _closing(status: Status, smallest: float, check: Check, needed: int) -> str:
-    if status == "finding":
+def _closing(check: Check, smallest: float, things: int) -> str:
+    needed = check.labels_needed or 0
+    if check.status == "finding":
         return ""
-    if status == "none":
+    if check.status == "none":
         return f"No finding; an effect of {smallest:.2f} would have been seen."
     unit = "labelled items" if check.reference == "labels" else "items"
+    if check.unsure:
+        return (
+            f"A large difference, but only {check.questions:,} questions: it could be chance; about "
+            f"{needed - things:,} more {unit} would settle it."
+        )
     return (
         f"Underpowered: only an effect of {smallest:.2f} would have been seen; for {check.relevant_effect:g} about "
         f"{needed:,} {unit} are needed."

@@ -1,10 +1,11 @@
 """The figures of a card: agreement with people and with the other judges, stability, use of the scale."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from metajudge.audit.card import Ceiling, ClassFigures, Confusion, Contested, Figure, Group, Kappa
+from metajudge.audit.card import Ceiling, ClassFigures, Confusion, Figure, Group, Kappa
 from metajudge.audit.conduct import contrasts, prompt_codes
 from metajudge.audit.draft import LEVEL
 from metajudge.audit.gather import iso
@@ -135,48 +136,34 @@ def ceiling_gap(view: View) -> Figure | None:
 def kappa(view: View) -> Kappa | None:
     """Cohen's kappa of verdicts and labels; with quadratic weights where the answers are grades or ordered.
 
+    One formula for both: 1 less the mean squared distance of the two sides by that expected of independent ones, where
+    an answer is a number, or else a corner of its own, as far from every other one.
+
     None where all labels are one answer: agreement by chance is then all there is.
     """
-    table = view.table
-    label = table.label[view.thing]
+    table, label = view.table, view.table.label[view.thing]
     rows = np.flatnonzero((view.answer != NOTHING) & (label != NOTHING))
     if len(np.unique(label[rows])) < 2:
         return None
     graded = table.coding.spread is not None and not table.binary
-    columns, statistic = (
-        _quadratic(view.number[rows], table.label_number[view.thing][rows])
-        if graded
-        else _unweighted(view.answer[rows], label[rows], len(table.coding.classes))
-    )
+    if graded:
+        one, other = view.number[rows][:, None], table.label_number[view.thing][rows][:, None]
+    else:
+        corners = np.eye(len(table.coding.classes))
+        one, other = corners[view.answer[rows]], corners[label[rows]]
+    squares = [(part**2).sum(axis=1) for part in (one - other, one, other)]
+    width = one.shape[1]
+
+    def statistic(sums: Floats) -> Floats:
+        n, apart, mine, theirs = sums[:, :4].T
+        product = (sums[:, 4 : 4 + width] * sums[:, 4 + width :]).sum(axis=1)
+        return np.asarray(1 - apart / (mine + theirs - 2 * product / n))
+
     name = "Cohen's kappa, quadratic weights" if graded else "Cohen's kappa"
     method = f"{name}, chance from each side's own margins"
+    columns = np.column_stack((np.ones(len(rows)), *squares, one, other))
     found = jackknifed(columns, view.cluster[rows], statistic, method, (-1.0, 1.0))
     return None if found is None else Kappa(name=name, **dict(found))
-
-
-def _unweighted(one: Indices, other: Indices, classes: int) -> tuple[Floats, Callable[[Floats], Floats]]:
-    eye = np.eye(classes)
-    columns = np.column_stack((np.ones(len(one)), one == other, eye[one], eye[other]))
-
-    def statistic(sums: Floats) -> Floats:
-        n = sums[:, 0]
-        observed = sums[:, 1] / n
-        expected = (sums[:, 2 : 2 + classes] * sums[:, 2 + classes :]).sum(axis=1) / n**2
-        return np.asarray((observed - expected) / (1 - expected), dtype=np.float64)
-
-    return columns, statistic
-
-
-def _quadratic(one: Floats, other: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
-    columns = np.column_stack((np.ones(len(one)), one, other, one**2, other**2, one * other))
-
-    def statistic(sums: Floats) -> Floats:
-        n, a, b, aa, bb, ab = sums.T
-        observed = (aa + bb - 2 * ab) / n
-        expected = (aa + bb) / n - 2 * a * b / n**2
-        return np.asarray(1 - observed / expected, dtype=np.float64)
-
-    return columns, statistic
 
 
 def classes_of(view: View) -> tuple[tuple[ClassFigures, ...], Confusion | None]:
@@ -216,52 +203,42 @@ def flips(view: View) -> tuple[Figure | None, Figure | None]:
     if view.table.kind != "pairwise" or (found := both_orders(view)) is None:
         return None, None
     net, thing = found
-    question = view.table.question[thing]
-    cells = np.unique(np.column_stack((view.thing, view.first_shown, view.answer)), axis=0)
-    answers: dict[int, list[set[int]]] = {at: [set(), set()] for at in thing.tolist()}
-    for at, shown, answer in cells[np.isin(cells[:, 0], thing)].tolist():
-        answers[at][shown].add(answer)
-    changed = np.array([float(first != second) for first, second in answers.values()])
-    moved = np.flatnonzero(net != 0)
+    question, moved = view.table.question[thing], np.flatnonzero(net != 0)
+    given: dict[tuple[int, int], set[int]] = {}
+    for at, shown, answer in zip(view.thing.tolist(), view.first_shown.tolist(), view.answer.tolist(), strict=True):
+        given.setdefault((at, shown), set()).add(answer)
+    changed = np.array([float(given[at, 0] != given[at, 1]) for at in thing.tolist()])
+    first = (net[moved] > 0).astype(np.float64)
     return (
         share(changed, question, "share of pairs judged in both orders with different answers"),
-        share(
-            (net[moved] > 0).astype(np.float64), question[moved], "share for the response shown first, of flipped pairs"
-        ),
+        share(first, question[moved], "share for the response shown first, of flipped pairs"),
     )
 
 
-def _pairs_of_rows(key: Indices, answer: Indices) -> tuple[Floats, Indices]:
-    """For rows with the same key: the share of pairs of rows with one answer, and a row of each key."""
-    order = np.lexsort((answer, key))
-    present, start, counts = np.unique(key[order], return_index=True, return_counts=True)
-    cells, often = np.unique(np.column_stack((key, answer)), axis=0, return_counts=True)
-    same = np.zeros(len(present))
-    np.add.at(same, np.searchsorted(present, cells[:, 0]), often * (often - 1) / 2)
+def _same(view: View, rows: Indices, parts: Indices, method: str) -> Figure | None:
+    """The share of pairs of rows with one answer, among rows [n] with equal parts [n, any]; each group counts once."""
+    key = np.unique(parts, axis=0, return_inverse=True)[1].ravel()
+    counts = np.bincount(key, minlength=1)
+    often = np.unique(np.column_stack((key, view.answer[rows])), axis=0, return_counts=True)
+    alike = np.bincount(often[0][:, 0], weights=often[1] * (often[1] - 1) / 2, minlength=len(counts))
     several = np.flatnonzero(counts > 1)
-    pairs = counts * (counts - 1) / 2
-    return same[several] / pairs[several], order[start[several]]
+    first = np.unique(key, return_index=True)[1][several]
+    return share(alike[several] / (counts * (counts - 1) / 2)[several], view.cluster[rows][first], method)
 
 
 def repeats(view: View) -> Figure | None:
     """Judgments of the same thing in the same order, version and prompt: the share of pairs with one answer."""
-    key = np.unique(view.table.asked[view.rows], axis=0, return_inverse=True)[1].ravel()
-    same, row = _pairs_of_rows(key, view.answer)
-    return share(same, view.cluster[row], "share of pairs of repeats with the same answer")
+    return _same(view, view.every, view.table.asked[view.rows], "share of pairs of repeats with the same answer")
 
 
 def prompt_agreement(view: View) -> Figure | None:
     """The same thing in the same order under two prompts: the share of pairs with one answer."""
     codes, _ = prompt_codes(view)
     rows = np.flatnonzero(codes != NOTHING)
-    if not len(rows):
-        return None
     order = view.table.facts.order[view.rows][rows]
-    parts = np.column_stack((view.thing[rows], order, codes[rows]))
-    _, first = np.unique(parts, axis=0, return_index=True)  # the first of repeats under one prompt
-    key = np.unique(parts[first, :2], axis=0, return_inverse=True)[1].ravel()
-    same, row = _pairs_of_rows(key, view.answer[rows][first])
-    return share(same, view.cluster[rows][first][row], "share of pairs of prompts with the same answer")
+    parts: Indices = np.column_stack((view.thing[rows], order, codes[rows])).astype(np.intp)
+    first: Indices = np.unique(parts, axis=0, return_index=True)[1]  # the first of repeats under one prompt
+    return _same(view, rows[first], parts[first, :2], "share of pairs of prompts with the same answer")
 
 
 def means(view: View) -> tuple[Figure | None, Figure | None]:
@@ -275,20 +252,18 @@ def means(view: View) -> tuple[Figure | None, Figure | None]:
 
 def scale_use(view: View) -> dict[str, int]:
     """How often each answer is given, in order of the scale; the most frequent ones where there are many."""
+    facts, classes = view.table.facts, view.table.coding.classes
     if view.table.kind == "grade":
-        facts = view.table.facts
-        given, counts = np.unique(facts.verdict[view.rows], return_counts=True)
-        pairs = sorted(
-            (float(str(facts.verdicts[code])), int(count)) for code, count in zip(given, counts, strict=True)
-        )
-        named = [(f"{value:g}", count) for value, count in pairs]
+        given = Counter(facts.verdict[view.rows].tolist())
+        named = [
+            (f"{grade:g}", often)
+            for grade, often in sorted((float(str(facts.verdicts[k])), n) for k, n in given.items())
+        ]
     else:
-        codes, counts = np.unique(view.answer[view.answer != NOTHING], return_counts=True)
-        named = [(view.table.coding.classes[code], int(count)) for code, count in zip(codes, counts, strict=True)]
-    if len(named) > MOST_CLASSES:
-        keep = sorted(range(len(named)), key=lambda at: -named[at][1])[:MOST_CLASSES]
-        named = [named[at] for at in sorted(keep)]
-    return dict(named)
+        given = Counter(view.answer[view.answer != NOTHING].tolist())
+        named = [(classes[code], often) for code, often in sorted(given.items())]
+    kept = sorted(sorted(range(len(named)), key=lambda at: -named[at][1])[:MOST_CLASSES])
+    return dict(named[at] for at in kept)
 
 
 def groups(view: View, codes: Indices, names: Sequence[str]) -> tuple[Group, ...]:
@@ -303,16 +278,19 @@ def groups(view: View, codes: Indices, names: Sequence[str]) -> tuple[Group, ...
     value, cluster, mine = view.right[rows], view.cluster[rows], codes[rows]
     against = contrasts(value, mine, cluster)
     tested = [code for code, one in against.items() if one.usable]
-    p_values = [against[code].p_value() for code in tested]
-    adjusted = dict(zip(tested, map(float, benjamini_yekutieli(p_values)), strict=True))
-    found = []
-    for code in np.unique(mine).tolist():
-        part = figure(share_of(value[mine == code], cluster[mine == code]), "share right")
-        p = adjusted.get(code)
-        apart = figure(against[code], "minus the rest", bounds=(-1.0, 1.0)) if code in against else None
-        finding = p is not None and bool(p <= LEVEL)
-        found.append(Group(name=names[code], accuracy=part, difference=apart, adjusted_p=p, finding=finding))
-    return tuple(found)
+    adjusted = dict(
+        zip(tested, benjamini_yekutieli([against[code].p_value() for code in tested]).tolist(), strict=True)
+    )
+    return tuple(
+        Group(
+            name=names[code],
+            accuracy=figure(share_of(value[mine == code], cluster[mine == code]), "share right"),
+            difference=figure(against[code], "minus the rest", bounds=(-1.0, 1.0)) if code in against else None,
+            adjusted_p=adjusted.get(code),
+            finding=adjusted.get(code, 1.0) <= LEVEL,
+        )
+        for code in np.unique(mine).tolist()
+    )
 
 
 def over_time(view: View) -> tuple[Group, ...]:
@@ -330,7 +308,7 @@ def over_time(view: View) -> tuple[Group, ...]:
     return tuple(Group(name=start, accuracy=one) for start, one in zip(starts, shares, strict=True))
 
 
-def contested(view: View) -> Contested | None:
+def contested(view: View) -> dict[str, Figure | None] | None:
     """Error rates where people disagree among themselves and where they agree; by labels alone."""
     if view.reference != "labels":
         return None
@@ -341,11 +319,11 @@ def contested(view: View) -> Contested | None:
         return None
     error, split, cluster = 1 - view.right[rows], state[rows] == 0, view.cluster[rows]
     apart = associate(error, split.astype(np.float64), cluster)
-    return Contested(
-        disagreed=share(error[split], cluster[split], "error rate where people disagree"),
-        agreed=share(error[~split], cluster[~split], "error rate where people agree"),
-        difference=None if apart is None else figure(apart, "difference of error rates", bounds=(-1.0, 1.0)),
-    )
+    return {
+        "disagreed": share(error[split], cluster[split], "error rate where people disagree"),
+        "agreed": share(error[~split], cluster[~split], "error rate where people agree"),
+        "difference": None if apart is None else figure(apart, "difference of error rates", bounds=(-1.0, 1.0)),
+    }
 
 
 def _unanimity(values: list[AnyVerdict]) -> float:

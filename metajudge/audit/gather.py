@@ -4,18 +4,19 @@ These say when a judgment was made, by which version and under which prompt.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from metajudge.evidence.format import word_counts
 from metajudge.evidence.grouping import Interned
 from metajudge.evidence.units import Asked, ItemFact, unit_of
-from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
-from metajudge.stats.arrays import Floats, Indices
+from metajudge.evidence.verdicts import Coded, Verdicts, collected
+from metajudge.stats.arrays import Floats
 from metajudge.types import Item, Judgment, Label
 from metajudge.types.digests import text_digest
 from metajudge.types.label import answers, combined
@@ -36,19 +37,6 @@ _MILLISECONDS = 1e11
 """Numbers above it are milliseconds since 1970."""
 
 
-class Named(NamedTuple):
-    """Names that some judgments have: [n] places in ``names``, -1 without one."""
-
-    codes: Indices
-    names: Sequence[str]
-
-    @classmethod
-    def of(cls, values: Iterable[str | None]) -> "Named":
-        """The names of all judgments, in order of their first use."""
-        known = Interned[str]()
-        return cls(np.array([known.optional(one) for one in values], dtype=np.intp), known.values)
-
-
 @dataclass(frozen=True, eq=False)
 class Gathered:
     """The judgments of an audit, those without a verdict last.
@@ -67,9 +55,9 @@ class Gathered:
     items: Sequence[Item]
     duplicates: int
     relabelled: int
-    version: Named
-    prompt: Named
-    instruction: Named
+    version: Coded[str]
+    prompt: Coded[str]
+    instruction: Coded[str]
 
     @cached_property
     def heard(self) -> Verdicts:
@@ -99,35 +87,30 @@ def gather(judgments: Iterable[Judgment]) -> Gathered:
             continue
         seen[one.id], item = one, one.item
         known = items.setdefault(item.id, item)
-        if item is not known:
-            if item.label is not None and known.label is not None and item.label != known.label:
+        if known is not item and (known.label, known.labels) != (item.label, item.labels):
+            if None not in (known.label, item.label) and known.label != item.label:
                 relabelled.add(item.id)
-            items[item.id] = _with_labels(known, item)
+            label = item.label if known.label is None else known.label
+            labels = known.labels if item.labels == known.labels else combined(known.labels, item.labels)
+            items[item.id] = known.model_copy(update={"label": label, "labels": labels})
     records = sorted(seen.values(), key=lambda one: one.verdict is None)
-    builder = VerdictsBuilder(texts=False)
-    builder.add_all(records)
     words = np.array(word_counts([one.rationale for one in records]), dtype=np.int32)
     return Gathered(
-        facts=replace(_by_id(builder.facts(), items), words=words),
+        facts=replace(_by_id(collected(records, texts=False), items), words=words),
         records=records,
         items=list(items.values()),
         duplicates=duplicates,
         relabelled=len(relabelled),
-        version=Named.of(named(one.meta, VERSIONS) for one in records),
-        prompt=Named.of(named(one.meta, PROMPTS) for one in records),
-        instruction=Named.of(_told_apart(one.instruction) for one in records),
+        version=_coded(named(one.meta, VERSIONS) for one in records),
+        prompt=_coded(named(one.meta, PROMPTS) for one in records),
+        instruction=_coded(_told_apart(one.instruction) for one in records),
     )
 
 
-def _with_labels(known: Item, other: Item) -> Item:
-    """An item with the labels that another record of it has."""
-    label = other.label if known.label is None else known.label
-    same = not other.labels or other.labels == known.labels
-    if same and label == known.label:
-        return known
-    return known.model_copy(
-        update={"label": label, "labels": known.labels if same else combined(known.labels, other.labels)}
-    )
+def _coded(values: Iterable[str | None]) -> Coded[str]:
+    """Names that some judgments have, in order of their first use."""
+    known = Interned[str]()
+    return Coded(np.array([known.optional(one) for one in values], dtype=np.intp), known.values)
 
 
 def _by_id(facts: Verdicts, items: Mapping[str, Item]) -> Verdicts:
@@ -139,20 +122,14 @@ def _by_id(facts: Verdicts, items: Mapping[str, Item]) -> Verdicts:
     truths, categories = Interned[AnyVerdict](), Interned[str]()
     for name in sorted({one.category for one in items.values() if one.category is not None}):
         categories.code(name)
-    truth = np.array([truths.optional(one.truth) for one in items.values()], dtype=np.int32)
-    category = np.array([categories.optional(one.category) for one in items.values()], dtype=np.int32)
-    return replace(
-        facts,
-        item=item,
-        items=[
-            ItemFact(one.id, one.digest, said.named(unit), one.scale, said.text, said.unit, said.stated)
-            for one, said in zip(items.values(), asked, strict=True)
-        ],
-        truth=truth[item],
-        truths=truths.values,
-        category=category[item],
-        categories=categories.values,
-    )
+    codes = [(truths.optional(one.truth), categories.optional(one.category)) for one in items.values()]
+    truth, category = np.array(codes, dtype=np.int32).reshape(-1, 2).T
+    named = [
+        ItemFact(one.id, one.digest, said.named(unit), one.scale, said.text, said.unit, said.stated)
+        for one, said in zip(items.values(), asked, strict=True)
+    ]
+    found = replace(facts, item=item, items=named, truth=truth[item], truths=truths.values)
+    return replace(found, category=category[item], categories=categories.values)
 
 
 def _told_apart(text: str | None) -> str | None:
@@ -184,22 +161,14 @@ def iso(seconds: float) -> str:
 
 
 def _seconds(value: Any) -> float | None:
-    if isinstance(value, datetime):
-        return _stamp(value)
     if isinstance(value, str):
-        text = value.strip()
-        try:
-            return _stamp(datetime.fromisoformat(text))
-        except ValueError:
-            try:
-                value = float(text)
-            except ValueError:
-                return None
+        for read in (datetime.fromisoformat, float):
+            with suppress(ValueError):
+                value = read(value.strip())
+                break
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     seconds = value / 1000 if abs(value) > _MILLISECONDS else float(value)
     return seconds if 0 < seconds < _MILLISECONDS else None
-
-
-def _stamp(value: datetime) -> float:
-    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()

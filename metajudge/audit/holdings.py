@@ -28,7 +28,16 @@ def holdings_of(source: Gathered, tables: Mapping[VerdictKind, Table]) -> Holdin
         items=len(source.items),
         questions=int(facts.question.max()) + 1,
         judges=dict(sorted(Counter(one.judge for one in source.records).items())),
-        kinds={kind: _kind(table) for kind, table in tables.items()},
+        kinds={
+            kind: KindHoldings(
+                verdicts=len(table.rows),
+                labelled=int((~np.isnan(table.correct)).sum()),
+                right=str(table.right),
+                right_default=table.right_default,
+                values=() if table.prefers else table.coding.classes[:MOST_VALUES],
+            )
+            for kind, table in tables.items()
+        },
         labelled_items=sum(one.truth is not None for one in source.items),
         labels=len(people),
         undecided_labels=_undecided(source),
@@ -49,16 +58,6 @@ def _undecided(source: Gathered) -> int:
     return sum(bool(said) and one.truth is None for one, said in zip(source.items, source.people, strict=True))
 
 
-def _kind(table: Table) -> KindHoldings:
-    return KindHoldings(
-        verdicts=len(table.rows),
-        labelled=int((~np.isnan(table.correct)).sum()),
-        right=str(table.right),
-        right_default=table.right_default,
-        values=() if table.prefers else table.coding.classes[:MOST_VALUES],
-    )
-
-
 def _both_orders(table: Table) -> int:
     if not table.prefers:
         return 0
@@ -68,7 +67,7 @@ def _both_orders(table: Table) -> int:
 
 def _versions(source: Gathered) -> dict[str, tuple[str, ...]]:
     heard, found = source.heard, dict[str, set[str]]()
-    codes, names = source.version
+    codes, names = source.version.codes, source.version.values
     for judge, code in np.unique(np.column_stack((heard.judge, codes[: len(heard)])), axis=0).tolist():
         if code >= 0:
             found.setdefault(heard.judges[judge], set()).add(names[code])

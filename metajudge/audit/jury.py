@@ -28,21 +28,16 @@ class _Bench:
     """J judges on the T things that all of them judged.
 
     Attributes:
-        table: verdicts of the kind.
-        names: of the judges.
-        mode: [J, T] answers.
-        target: [T] the label.
-        number, target_number: [J, T] and [T] the same as numbers.
+        mode, number: [J, T] answers, and the same as numbers; ``target``, ``target_number``: [T] those of the label.
         wrong: [J, T] 1 where the answer is not the label's; NaN without labels.
         question: [T] numbers.
-        reference: whether there are labels.
     """
 
     table: Table
     names: tuple[str, ...]
     mode: Indices
-    target: Indices
     number: Floats
+    target: Indices
     target_number: Floats
     wrong: Floats
     question: Indices
@@ -80,29 +75,26 @@ def jury_of(table: Table, peers: Peers) -> Jury | None:
     pairs = tuple(_pair(bench, one, other) for one, other in combinations(range(len(bench.names)), 2))
     effective = _effective(bench)
     panels = _panels(bench) if bench.reference == "labels" else ()
-    whole = panels[-1] if panels else None
     less = [(one, one.difference) for one in panels[:-1]]
     good = [one for one, apart in less if apart and apart.interval and apart.interval[0] > -MARGIN]
     cheapest = min(good, key=lambda one: (len(one.judges), -one.accuracy.estimate), default=None)
-    kept = set() if cheapest is None else set(cheapest.judges)
-    drop = tuple((name, _why(bench, pairs, name)) for name in bench.names if cheapest is not None and name not in kept)
+    dropped = [] if cheapest is None else [name for name in bench.names if name not in cheapest.judges]
     return Jury(
         kind=table.kind,
         judges=bench.names,
         reference=bench.reference,
         effective=effective,
         pairs=pairs,
-        drop=drop,
+        drop=tuple((name, _why(bench, pairs, name)) for name in dropped),
         panels=panels,
         cheapest=cheapest,
-        sentence=_sentence(bench, effective, whole, cheapest),
+        sentence=_sentence(bench, effective, panels, cheapest),
     )
 
 
 def _bench(table: Table, peers: Peers) -> _Bench | None:
     labelled = bool((table.label != NOTHING).any())
-    base = np.asarray(table.label != NOTHING if labelled else np.ones_like(table.label), dtype=np.bool_)
-    there = (peers.mode != NOTHING) & base
+    there = (peers.mode != NOTHING) & ((table.label != NOTHING) | (not labelled))
     seats = _seats(there)
     if len(seats) < 2 or len(there) > MOST_JUDGES:
         return None
@@ -112,17 +104,11 @@ def _bench(table: Table, peers: Peers) -> _Bench | None:
     if len(common) < FEWEST_ITEMS:
         return None
     both = np.ix_(seats, common)
-    return _Bench(
-        table=table,
-        names=tuple(table.facts.judges[seat] for seat in seats),
-        mode=peers.mode[both],
-        target=table.label[common],
-        number=peers.number[both],
-        target_number=table.label_number[common],
-        wrong=1 - peers.correct[both],
-        question=table.question[common],
-        reference="labels" if labelled else "nothing",
-    )
+    targets = table.label[common], table.label_number[common]
+    names = tuple(table.facts.judges[seat] for seat in seats)
+    reference: Reference = "labels" if labelled else "nothing"
+    mode, number, wrong = peers.mode[both], peers.number[both], 1 - peers.correct[both]
+    return _Bench(table, names, mode, number, *targets, wrong, table.question[common], reference)
 
 
 def _seats(there: Bools) -> Indices:
@@ -139,12 +125,12 @@ def _seats(there: Bools) -> Indices:
 
 def _pair(bench: _Bench, one: int, other: int) -> JudgePair:
     same = (bench.mode[one] == bench.mode[other]).astype(np.float64)
+    errors = None
+    if bench.reference == "labels":
+        columns, correlations = _correlations(bench.wrong[[one, other]])
+        found, text = lambda sums: correlations(sums)[:, 0, 1], "correlation of errors"
+        errors = jackknifed(columns, bench.question, found, text, (-1.0, 1.0))
     alike = figure(share_of(same, bench.question), "share of the same answers")
-    if bench.reference == "nothing":
-        return JudgePair(first=bench.names[one], second=bench.names[other], agreement=alike, error_correlation=None)
-    columns, correlations = _correlations(bench.wrong[[one, other]])
-    bounds, text = (-1.0, 1.0), "correlation of errors"
-    errors = jackknifed(columns, bench.question, lambda sums: correlations(sums)[:, 0, 1], text, bounds)
     return JudgePair(first=bench.names[one], second=bench.names[other], agreement=alike, error_correlation=errors)
 
 
@@ -181,22 +167,18 @@ def _correlations(wrong: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
 def _panels(bench: _Bench) -> tuple[Panel, ...]:
     """Greedy: the best judge first, then the judge that raises the panel's accuracy most."""
     chosen: list[int] = []
-    while len(chosen) < len(bench.names):
+    for _ in bench.names:
         rest = [seat for seat in range(len(bench.names)) if seat not in chosen]
         means = {seat: round(float(bench.credit([*chosen, seat])[0].mean()), DECIMALS) for seat in rest}
         chosen.append(max(rest, key=means.__getitem__))
-    whole = bench.credit(chosen)[0]
-    return tuple(_panel(bench, chosen[:size], whole) for size in range(1, len(chosen) + 1))
-
-
-def _panel(bench: _Bench, seats: list[int], whole: Floats) -> Panel:
-    credit, undecided = bench.credit(seats)
-    return Panel(
-        judges=tuple(bench.names[seat] for seat in seats),
-        accuracy=figure(share_of(credit, bench.question), "share right by majority, half where undecided"),
-        difference=figure(mean_of(credit - whole, bench.question), "minus all judges together", bounds=(-1.0, 1.0)),
-        undecided=undecided,
-    )
+    whole, found = bench.credit(chosen)[0], []
+    for size in range(1, len(chosen) + 1):
+        credit, undecided = bench.credit(chosen[:size])
+        right = figure(share_of(credit, bench.question), "share right by majority, half where undecided")
+        apart = figure(mean_of(credit - whole, bench.question), "minus all judges together", bounds=(-1.0, 1.0))
+        names = tuple(bench.names[seat] for seat in chosen[:size])
+        found.append(Panel(judges=names, accuracy=right, difference=apart, undecided=undecided))
+    return tuple(found)
 
 
 def _why(bench: _Bench, pairs: tuple[JudgePair, ...], name: str) -> str:
@@ -212,16 +194,14 @@ def _why(bench: _Bench, pairs: tuple[JudgePair, ...], name: str) -> str:
     return f"{right}; the majority is as good without it"
 
 
-def _sentence(bench: _Bench, effective: Figure | None, whole: Panel | None, cheapest: Panel | None) -> str:
+def _sentence(bench: _Bench, effective: Figure | None, panels: tuple[Panel, ...], cheapest: Panel | None) -> str:
     count = len(bench.names)
     if bench.reference == "nothing":
         return "Without labels it is known how often the judges agree, not which errors they share."
     said = "" if effective is None else f"{count} judges err together like {effective.estimate:.1f} independent ones. "
-    if whole is None:
-        return said.strip()
     if cheapest is None:
         return f"{said}No smaller panel is shown to be as good as all {count} within {MARGIN:.0%}."
     return (
         f"{said}{', '.join(cheapest.judges)} alone are as good as all (right in {cheapest.accuracy.estimate:.0%} "
-        f"against {whole.accuracy.estimate:.0%}, within {MARGIN:.0%})."
+        f"against {panels[-1].accuracy.estimate:.0%}, within {MARGIN:.0%})."
     )

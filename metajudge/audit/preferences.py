@@ -1,7 +1,7 @@
 """Checks of what a judge prefers beside what is right: a place, length, its own family or its own answers."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def position(view: View) -> Draft | None:
     """
     if not view.table.prefers:
         return None
-    title = "Prefers a position"
     swaps = both_orders(view) if view.table.kind == "pairwise" else None
     if swaps is not None:
         net, thing = swaps
@@ -50,10 +49,11 @@ def position(view: View) -> Draft | None:
         evidence = from_flips(found, scale=0.5) if n >= FEWEST else None
         details = {"first": first, "second": second, "pairs": n}
         same = {"reference": "nothing", "details": details, "n": n, "questions": found.clusters, "things": n}
-        return view.draft("position", title, unit, evidence, view.every, says, **same)
-    if view.table.kind == "ranking" and (draft := _ranked_places(view, title)) is not None:
+        same |= {"wrong": 0.5}  # of a pair that goes with the place one verdict of two is wrong
+        return view.draft("position", unit, evidence, view.every, says, **same)
+    if view.table.kind == "ranking" and (draft := _ranked_places(view)) is not None:
         return draft
-    return _pull(view, "position", title, view.first_shown, "the response shown first")
+    return _pull(view, "position", view.first_shown, "the response shown first")
 
 
 def both_orders(view: View) -> tuple[Floats, Indices] | None:
@@ -71,7 +71,7 @@ def both_orders(view: View) -> tuple[Floats, Indices] | None:
     return np.sign(sums[both]).sum(axis=1), things[both]
 
 
-def _ranked_places(view: View, title: str) -> Draft | None:
+def _ranked_places(view: View) -> Draft | None:
     """Rankings shown in several orders: each response against itself in other places."""
     widths = np.array([len(one) for one in view.table.shapes], dtype=np.intp)[view.table.shape]
     width = widths[view.thing]
@@ -87,36 +87,36 @@ def _ranked_places(view: View, title: str) -> Draft | None:
         "same response is shown elsewhere."
     )
     unit = "difference of the share put first, shown first against elsewhere"
-    return view.draft("position", title, unit, from_slope(found), view.every, says, reference="nothing")
+    return view.draft("position", unit, from_slope(found), view.every, says, reference="nothing")
 
 
 def length(view: View) -> Draft | None:
     """Whether longer responses are preferred, given what is right."""
-    title, lengths = "Prefers longer responses", view.table.each(lambda item, name: len(item.responses[name]))
+    lengths = view.table.each(lambda item, name: len(item.responses[name]))
     if view.table.prefers:
         longest = np.array([_only(one, max(one)) if len(one) > 1 else NOTHING for one in lengths], dtype=np.intp)
-        return _pull(view, "length", title, longest[view.thing], "the longest response")
+        return _pull(view, "length", longest[view.thing], "the longest response")
     logs = np.log1p(np.array([sum(one) for one in lengths], dtype=np.float64))[view.thing]
     spread = float(logs.std())
     if spread == 0:
         return None
     unit = "change by one standard deviation of log length, in parts of the scale"
-    return _partial(view, "length", title, (logs - logs.mean()) / spread, unit, "by one standard deviation of length")
+    return _partial(view, "length", (logs - logs.mean()) / spread, unit, "by one standard deviation of length")
 
 
 def own_family(view: View) -> Draft | None:
     """Whether responses of the judge's own model family are preferred, given what is right."""
     family = family_of(view.name)
-    return _own(view, "own_family", "Prefers its own family", lambda model: family_of(model) == family, "own family")
+    return _own(view, "own_family", lambda model: family_of(model) == family, "own family")
 
 
 def own_answer(view: View) -> Draft | None:
     """Whether the judge's own responses are preferred, given what is right."""
     name = _bare(view.name)
-    return _own(view, "own_answer", "Prefers its own answers", lambda model: _bare(model) == name, "own model")
+    return _own(view, "own_answer", lambda model: _bare(model) == name, "own model")
 
 
-def _own(view: View, name: CheckName, title: str, mine: Callable[[str], bool], what: str) -> Draft | None:
+def _own(view: View, name: CheckName, mine: Callable[[str], bool], what: str) -> Draft | None:
     named = view.table.models
     models = {model: mine(model) for one in named for model in one if model is not None}
     if not any(models.values()):
@@ -124,13 +124,13 @@ def _own(view: View, name: CheckName, title: str, mine: Callable[[str], bool], w
     own = [tuple(None if model is None else models[model] for model in one) for one in named]
     if view.table.prefers:
         place = np.array([NOTHING if None in one else _only(one, True) for one in own], dtype=np.intp)
-        return _pull(view, name, title, place[view.thing], f"the response of its {what}")
+        return _pull(view, name, place[view.thing], f"the response of its {what}")
     exposure = np.array([np.nan if one[0] is None else float(one[0]) for one in own])[view.thing]
     unit = f"difference between responses of its {what} and others, in parts of the scale"
-    return _partial(view, name, title, exposure, unit, f"for its {what}")
+    return _partial(view, name, exposure, unit, f"for its {what}")
 
 
-def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) -> Draft | None:
+def _pull(view: View, name: CheckName, special: Indices, what: str) -> Draft | None:
     """The error rate where the right response is another than the special one, less that where it is that one."""
     rows = np.flatnonzero(view.has_target & (special != NOTHING) & (view.answer != NOTHING))
     if not len(rows) or view.reference == "nothing":
@@ -152,7 +152,15 @@ def _pull(view: View, name: CheckName, title: str, special: Indices, what: str) 
         details |= {"people_where_wrong": far, "people_where_right": near}
         unit += ", less that of people"
         says += f" People, each by the others, err in {far:.0%} and {near:.0%}; the effect is the judge's less theirs."
-    return view.draft(name, title, unit, from_slope(found), rows, says, questions=found.clusters, details=details)
+    shown = len(rows) / np.count_nonzero(view.has_target & (view.answer != NOTHING))
+    more = {"questions": found.clusters, "details": details, "wrong": shown * led(against, found.estimate)}
+    return view.draft(name, unit, from_slope(found), rows, says, **more)
+
+
+def led(exposed: Bools, effect: float) -> float:
+    """The share of verdicts that an effect of this sign makes wrong: of those exposed to it, or of the others."""
+    share = float(exposed.mean())
+    return share if effect > 0 else 1 - share
 
 
 def _pull_beside_people(view: View, labelled: int, special: Indices) -> tuple[Association, float, float] | None:
@@ -194,7 +202,7 @@ def error_of(view: View, answer: Indices, target: Indices) -> Floats:
     return np.where(answer == view.table.tie, 0.5, (answer != target).astype(np.float64))
 
 
-def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: str, words: str) -> Draft | None:
+def _partial(view: View, name: CheckName, exposure: Floats, unit: str, words: str) -> Draft | None:
     """The change of the grade with an exposure among responses that the reference calls equal."""
     rows = np.flatnonzero(~np.isnan(view.number) & ~np.isnan(view.target_number) & ~np.isnan(exposure))
     spread = view.table.coding.spread
@@ -217,8 +225,9 @@ def _partial(view: View, name: CheckName, title: str, exposure: Floats, unit: st
         says += (
             f" Those of people, each by the others, change by about {theirs}; the effect is the judge's less theirs."
         )
-    more = {"relevant_effect": RELEVANT_ON_SCALE} if graded else {}
-    return view.draft(name, title, unit, from_slope(found), rows, says, questions=found.clusters, **more)
+    more: dict[str, Any] = {"relevant_effect": RELEVANT_ON_SCALE} if graded else {}
+    more |= {"questions": found.clusters, "wrong": led(exposure[rows] > 0, found.estimate)}
+    return view.draft(name, unit, from_slope(found), rows, says, **more)
 
 
 def _partial_beside_people(view: View, labelled: int, exposure: Floats, spread: float) -> Association | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -89,46 +89,46 @@ def _frequent(names: Iterable[str | None]) -> list[str]:
 
 def _rate(view: View, target: _Target) -> CorrectedRate | None:
     """Several verdicts on one thing count as their mean."""
-    table = view.table
     known = np.flatnonzero(~np.isnan(target.said))
-    if not len(known):
-        return None
     things, place = np.unique(view.thing[known], return_inverse=True)
-    said = np.bincount(place.ravel(), weights=target.said[known]) / np.bincount(place.ravel())
-    truth, question = target.truth[things], table.question[things]
+    truth, question = target.truth[things], view.table.question[things]
     labelled = ~np.isnan(truth)
-    naive = share_of(said, question)
     n = int(labelled.sum())
     if n == 0:
         return None
-    found = {
-        "of": target.of,
-        "judge": view.name,
-        "n": len(things),
-        "n_labelled": n,
-        "naive": _scaled(figure(naive, "verdicts alone"), target.scale),
-        "labels_only": _scaled(figure(share_of(truth[labelled], question[labelled]), "labels alone"), target.scale),
-    }
+    said = np.bincount(place.ravel(), weights=target.said[known]) / np.bincount(place.ravel())
+    naive, low, width = share_of(said, question), target.scale[0], target.scale[1] - target.scale[0]
+
+    def scaled(one: Figure) -> Figure:
+        ends = None if one.interval is None else (low + width * one.interval[0], low + width * one.interval[1])
+        return one.model_copy(update={"estimate": low + width * one.estimate, "interval": ends})
+
+    def corrected(found: Estimate) -> Figure:
+        """By the observations and questions of the naive rate."""
+        ends, counts = (found.low, found.high), {"n": naive.n, "questions": naive.clusters}
+        return scaled(Figure(estimate=min(1.0, max(0.0, found.estimate)), interval=ends, method=found.method, **counts))
+
+    given = {"of": target.of, "judge": view.name, "n": len(things), "n_labelled": n}
+    given["naive"] = scaled(figure(naive, "verdicts alone"))
+    given["labels_only"] = scaled(figure(share_of(truth[labelled], question[labelled]), "labels alone"))
     if n < FEWEST_LABELS:
         note = f"{n} labels: at least {FEWEST_LABELS} are needed for a corrected rate"
-        return CorrectedRate(**found, rogan_gladen=None, ppi=None, note=note)
+        return CorrectedRate(**given, rogan_gladen=None, ppi=None, note=note)
     order = np.concatenate((question[labelled], question[~labelled]))
     powered = prediction_powered_mean(truth[labelled], said[labelled], said[~labelled], order)
-    ppi = _figure(replace(powered, estimate=min(1.0, max(0.0, powered.estimate))), naive)
-    corrected, note = _by_errors(said, truth, question, naive)
+    by_errors, note = _by_errors(truth, said, question, naive)
     return CorrectedRate(
-        **found,
-        rogan_gladen=corrected,
-        ppi=_scaled(ppi, target.scale),
+        **given,
+        rogan_gladen=None if by_errors is None else corrected(by_errors),
+        ppi=corrected(powered),
         weight=powered.weight,
         note=note if n < len(things) else "every item has a label: the labels alone are the rate",
     )
 
 
-def _by_errors(said: Floats, truth: Floats, question: Indices, naive: Association) -> tuple[Figure | None, str]:
+def _by_errors(truth: Floats, said: Floats, question: Indices, naive: Association) -> tuple[Estimate | None, str]:
     """Rogan and Gladen's rate where labels are two sides, and why it is absent."""
-    known = truth[~np.isnan(truth)]
-    if not np.isin(known, (0.0, 1.0)).all():
+    if not np.isin(truth[~np.isnan(truth)], (0.0, 1.0)).all():
         return None, "Rogan and Gladen's correction needs labels of two sides; grades and ties have none"
     yes, no = np.flatnonzero(truth == 1), np.flatnonzero(truth == 0)
     if not len(yes) or not len(no):
@@ -136,15 +136,8 @@ def _by_errors(said: Floats, truth: Floats, question: Indices, naive: Associatio
     hit, miss = share_of(said[yes], question[yes]), share_of(1 - said[no], question[no])
     errors = Confused(effective(hit), hit.estimate, effective(miss), miss.estimate)
     found = rogan_gladen(naive.estimate, max(1.0, effective(naive)), errors)
-    if found is None:
-        return None, "sensitivity and specificity sum to little more than 1: verdicts tell the sides hardly apart"
-    return _figure(found, naive), ""
-
-
-def _figure(found: Estimate, of: Association) -> Figure:
-    """A corrected rate, by the observations and questions of the naive one."""
-    interval = found.low, found.high
-    return Figure(estimate=found.estimate, interval=interval, n=of.n, questions=of.clusters, method=found.method)
+    tells = "sensitivity and specificity sum to little more than 1: verdicts tell the sides hardly apart"
+    return found, tells if found is None else ""
 
 
 def effective(found: Association) -> float:
@@ -153,11 +146,3 @@ def effective(found: Association) -> float:
     if not 0 < p < 1 or found.error == 0 or not np.isfinite(found.error):
         return float(max(1.0, min(found.n, found.df + 1)))
     return float(max(1.0, min(found.n, p * (1 - p) / found.error**2)))
-
-
-def _scaled(one: Figure, scale: tuple[float, float]) -> Figure:
-    if scale == (0.0, 1.0):
-        return one
-    low, width = scale[0], scale[1] - scale[0]
-    interval = None if one.interval is None else (low + width * one.interval[0], low + width * one.interval[1])
-    return one.model_copy(update={"estimate": low + width * one.estimate, "interval": interval})

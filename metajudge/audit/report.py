@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from metajudge.audit.alternative import alternative
 from metajudge.audit.card import AuditDocument, AuditedJudge, Ceiling, Disagreement, Figure, Holdings, Jury, NextCommand
 from metajudge.audit.conduct import categories, copy, drift, prompts, severity, versions, weaker_than_peers
 from metajudge.audit.draft import LEVEL, Draft, Parts, decide, drafted
@@ -35,7 +36,6 @@ from metajudge.errors import InputError
 from metajudge.evidence.dependence import Dependence, dependence_of
 from metajudge.evidence.units import note_of
 from metajudge.stats.arrays import Floats
-from metajudge.stats.paired import mean_ranks
 from metajudge.types import Judgment
 from metajudge.types.right import Right
 from metajudge.types.verdict import VERDICT_KINDS, Pairwise
@@ -64,12 +64,11 @@ def spearman(first: Floats, second: Floats) -> float | None:
 
     None with fewer than :data:`FEWEST` of them, and where one side does not vary.
     """
-    if len(first) < FEWEST:
+    from scipy.stats import spearmanr
+
+    if len(first) < FEWEST or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    one, other = mean_ranks(first), mean_ranks(second)
-    if one.std() == 0 or other.std() == 0:
-        return None
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(spearmanr(first, second).statistic)
 
 
 def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
@@ -80,41 +79,40 @@ def worst(view: View, most: int = MOST) -> tuple[Disagreement, ...]:
     """
     if view.reference != "labels":
         return ()
-    distance, facts, people = _distances(view), view.table.facts, view.table.source.people
-    rows = np.flatnonzero((view.right == 0) & (distance > 0))
+    distance, people = _distances(view), view.table.source.people
 
     def rank(at: int) -> tuple[float, int, int, int, str]:
-        row = int(view.rows[at])
-        said, verdict = people[facts.item[row]], facts.verdicts[facts.verdict[row]]
-        strength = verdict.strength if isinstance(verdict, Pairwise) else 0
-        alike = len({one.value for one in said}) <= 1
-        return -float(distance[at]), -int(alike), -len(said), -strength, facts.judgment_ids[row]
+        record, said = _record(view, at), people[view.table.item[view.thing[at]]]
+        strength = record.verdict.strength if isinstance(record.verdict, Pairwise) else 0
+        return -float(distance[at]), -int(len({one.value for one in said}) <= 1), -len(said), -strength, record.id
 
-    return tuple(_one(view, at, float(distance[at])) for at in sorted(rows.tolist(), key=rank)[:most])
+    rows = np.flatnonzero((view.right == 0) & (distance > 0)).tolist()
+    return tuple(_one(view, at, float(distance[at])) for at in sorted(rows, key=rank)[:most])
+
+
+def _record(view: View, at: int) -> Judgment:
+    return view.table.source.records[int(view.table.rows[view.rows[at]])]
 
 
 def _distances(view: View) -> Floats:
     """[m] in [0, 1]: of grades and ordered categories by the scale, half where one side is a tie, else 1."""
     table = view.table
     if table.coding.spread and not table.binary:
-        low, high = np.nanmin(table.number), np.nanmax(table.number)
-        spread = max(table.coding.spread, float(high - low))
+        spread = max(table.coding.spread, float(np.nanmax(table.number) - np.nanmin(table.number)))
         gap = np.minimum(1.0, np.abs(view.number - view.target_number) / spread)
-        return np.asarray(np.where(np.isnan(gap), 0.0, gap), dtype=np.float64)
+        return np.where(np.isnan(gap), 0.0, gap)
     known = (view.answer != NOTHING) & (view.target != NOTHING)
-    apart = (known & (view.answer != view.target)).astype(np.float64)
+    apart: Floats = (known & (view.answer != view.target)).astype(np.float64)
     if table.prefers:
         apart[(view.answer == table.tie) | (view.target == table.tie)] /= 2
-    return np.asarray(apart, dtype=np.float64)
+    return apart
 
 
 def _one(view: View, at: int, distance: float) -> Disagreement:
-    table, source, row = view.table, view.table.source, int(view.rows[at])
-    record, number = source.records[table.rows[row]], int(table.facts.item[row])
-    item, people = source.items[number], source.people[number]
-    thing, answer = int(view.thing[at]), int(view.answer[at])
-    ids, asked = table.shapes[table.shape[thing]], source.records[table.rows[table.first[thing]]].item
-    shown = ids[answer if table.prefers and answer < len(ids) else 0]
+    table, record, thing, answer = view.table, _record(view, at), int(view.thing[at]), int(view.answer[at])
+    number, ids = int(table.item[thing]), table.shapes[table.shape[thing]]
+    item, people = table.source.items[number], table.source.people[number]
+    asked = table.source.records[table.rows[table.first[thing]]].item
     return Disagreement(
         judgment=record.id,
         item=item.id,
@@ -124,20 +122,18 @@ def _one(view: View, at: int, distance: float) -> Disagreement:
         unanimous=len({one.value for one in people}) == 1,
         distance=distance,
         question=item.question[:EXCERPT],
-        response=asked.responses[shown][:EXCERPT],
+        response=asked.responses[ids[answer if table.prefers and answer < len(ids) else 0]][:EXCERPT],
         rationale=record.rationale[:EXCERPT],
     )
 
 
 _BY_REFERENCE = position, length, own_family, own_answer, severity, drift, versions, prompts, categories
-CHECKS: dict[str, Callable[[View], Draft | None]] = {
+CHECKS: dict[Any, Callable[[View], Draft | None]] = {
     check.__name__: check for check in (*_BY_REFERENCE, weaker_than_peers, copy)
 }
 """In the order in which a card shows them."""
 
 FREE = NextCommand(goal="vet", reason="free evidence says which verdicts to look at first")
-FEWEST_FOR_CALIBRATION = 50
-"""Labelled verdicts from which a calibration is proposed."""
 
 
 def audit(
@@ -164,27 +160,24 @@ def audit(
         raise InputError("there are no judgments: an audit needs verdicts of at least one judge")
     kinds = [VERDICT_KINDS[code] for code in np.unique(source.heard.kind).tolist()]
     tables = {kind: build_table(source, kind, right) for kind in kinds}
-    parts = Parts()
-    cards: list[AuditedJudge] = []
-    ceilings: list[Ceiling] = []
-    juries: list[Jury] = []
+    parts, cards, ceilings, juries = Parts(), list[AuditedJudge](), list[Ceiling](), list[Jury]()
     for table in tables.values():
         peers, ceiling = build_peers(table), ceiling_of(table)
         seats = sorted(np.unique(table.facts.judge).tolist(), key=table.facts.judges.__getitem__)
         cards += [_card(view_of(table, peers, judge), ceiling, level, parts) for judge in seats]
-        if ceiling is not None:
-            ceilings.append(ceiling)
+        ceilings += [] if ceiling is None else [ceiling]
         jury = parts.of(jury_of, table, peers, without=None)
-        if jury is not None:
-            juries.append(jury)
+        juries += [] if jury is None else [jury]
     independence = parts.of(independence_of, source, right, without=Dependence())
     silent = sorted(set(source.facts.judges).difference(source.heard.judges))
-    more = [
+    notices = (
+        *left_out(source, tables),
+        *(note for table in tables.values() for note in on_two_scales(table)),
         f"Judges without any verdict have no card: {', '.join(silent)}." if silent else None,
         independence.not_compared,
         *parts.notices,
         note_of(source.facts.asked, unit),
-    ]
+    )
     held = holdings_of(source, tables)
     return AuditDocument(
         holdings=held,
@@ -195,11 +188,7 @@ def audit(
         juries=tuple(juries),
         independence=independence.groups,
         next=tuple(_next_steps(held, cards, juries)),
-        notices=(
-            *left_out(source, tables),
-            *(note for table in tables.values() for note in on_two_scales(table)),
-            *(note for note in more if note),
-        ),
+        notices=tuple(note for note in notices if note),
     )
 
 
@@ -242,9 +231,10 @@ def _card(view: View, ceiling: Ceiling | None, level: float, parts: Parts) -> Au
         confusion=confusion,
         scale_use=of(scale_use, view, without={}),
         over_time=of(over_time, view, without=()),
-        versions=of(groups, view, view.named(version), version.names, without=()),
+        versions=of(groups, view, view.named(version), version.values, without=()),
         categories=of(groups, view, view.category, table.facts.categories, without=()),
         contested=of(contested, view, without=None),
+        alternative=of(alternative, view, without=None),
         rates=of(rates_of, view, without=()),
         worst=of(worst, view, without=()),
     )
@@ -270,7 +260,7 @@ def _next_steps(held: Holdings, cards: Sequence[AuditedJudge], juries: Sequence[
     if "pairwise" in held.kinds and not held.both_orders:
         reason = "no pair was judged in both orders: a preference for a place shows only against labels"
         yield NextCommand(goal="judge both orders", reason=reason)
-    if labelled >= FEWEST_FOR_CALIBRATION:
+    if labelled:
         reason = "the labels allow a probability for every verdict"
         yield NextCommand(goal="calibrate", reason=reason, n=labelled)
         yield NextCommand(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from metajudge.audit.card import CheckName, Reference
-from metajudge.audit.draft import Draft, Evidence, untested
-from metajudge.audit.gather import Named
+from metajudge.audit.draft import TITLES, Draft, Evidence, untested
 from metajudge.audit.table import NOTHING, Table
 from metajudge.evidence.grouping import Integers, compared, spread
+from metajudge.evidence.verdicts import Coded
 from metajudge.stats.arrays import Bools, Floats, Indices, Ints
 
 
@@ -163,6 +163,7 @@ class View:
         peers: what the other judges say.
         judge: number of the judge.
         rows: [m] places in the table.
+        cluster, thing, answer, number: [m] questions, things, answers and numbers of these.
         reference: what verdicts are compared with: labels where any verdict has one, else the other judges' majority.
         target: [m] the answer of the reference; NOTHING where it has none.
         target_number: [m] its number; NaN where it has none.
@@ -173,6 +174,10 @@ class View:
     peers: Peers
     judge: int
     rows: Indices
+    cluster: Ints
+    thing: Ints
+    answer: Indices
+    number: Floats
     reference: Reference
     target: Indices
     target_number: Floats
@@ -181,26 +186,6 @@ class View:
     @property
     def name(self) -> str:
         return self.table.facts.judges[self.judge]
-
-    @cached_property
-    def cluster(self) -> Ints:
-        """[m] questions."""
-        return self.table.facts.by_cluster[self.rows]
-
-    @cached_property
-    def thing(self) -> Ints:
-        """[m] things."""
-        return self.table.thing[self.rows]
-
-    @cached_property
-    def answer(self) -> Indices:
-        """[m] answers."""
-        return self.table.answer[self.rows]
-
-    @cached_property
-    def number(self) -> Floats:
-        """[m] numbers."""
-        return self.table.number[self.rows]
 
     @property
     def every(self) -> Indices:
@@ -212,9 +197,9 @@ class View:
         """[m] seconds since 1970; NaN without a time."""
         return self.table.source.time[self.table.rows[self.rows]]
 
-    def named(self, names: Named) -> Indices:
+    def named(self, names: Coded[str]) -> Indices:
         """[m] the codes of names that judgments may have."""
-        return names.codes[self.table.rows[self.rows]]
+        return names.codes[self.table.rows[self.rows]].astype(np.intp)
 
     @property
     def category(self) -> Indices:
@@ -230,10 +215,6 @@ class View:
     def people(self) -> str:
         """By whom ``right`` is."""
         return "people's labels" if self.reference == "labels" else "the majority of the other judges"
-
-    def things(self, rows: Indices) -> int:
-        """How many different things some of the m verdicts are on."""
-        return len(np.unique(self.thing[rows]))
 
     @cached_property
     def first_shown(self) -> Indices:
@@ -264,28 +245,29 @@ class View:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)[self.thing]
 
     def draft(
-        self, name: CheckName, title: str, unit: str, evidence: Evidence | None, rows: Indices, says: str, **more: Any
+        self, name: CheckName, unit: str, evidence: Evidence | None, rows: Indices, says: str, **more: Any
     ) -> Draft:
         """A check by the reference on some of the m verdicts; ``more`` replaces attributes of it and of its draft."""
         n, questions = more.get("n", len(rows)), more.get("questions", len(np.unique(self.cluster[rows])))
         few = f"Too few observations to test ({n} from {questions} questions)."
-        given = {"name": name, "title": title, "unit": unit, "reference": self.reference, "n": n}
+        given = {"name": name, "title": TITLES[name], "unit": unit, "reference": self.reference, "n": n}
         given |= {"questions": questions, "sentence": few if evidence is None else says}
-        things, parts = more.pop("things", self.things(rows)), more.pop("parts", 1)
-        return Draft(untested(**given | more), evidence, things, parts)
+        own: dict[str, Any] = {"things": len(np.unique(self.thing[rows])), "parts": 1, "wrong": 1.0}
+        own |= {key: more.pop(key) for key in own if key in more}
+        return Draft(untested(**given | more), evidence, **own)
 
 
 def view_of(table: Table, peers: Peers, judge: int) -> View:
     """The verdicts of one judge, by labels where it has any labelled verdict."""
     rows = np.flatnonzero(table.facts.judge == judge)
-    thing = table.thing[rows]
-    if not np.isnan(table.correct[rows]).all():
-        target, number = table.label[thing], table.label_number[thing]
-        return View(table, peers, judge, rows, "labels", target, number, table.correct[rows])
-    if table.unlike[judge]:
-        table = table.without_labels()
-    others, numbers = peers.others[judge, thing], peers.others_number[judge, thing]
-    right = table.agrees(table.answer[rows], table.number[rows], others, numbers)
-    known = not np.isnan(right).all()
-    reference: Reference = "majority of the other judges" if known else "nothing"
-    return View(table, peers, judge, rows, reference, others, numbers, right)
+    thing, answer, number, right = table.thing[rows], table.answer[rows], table.number[rows], table.correct[rows]
+    target, target_number = table.label[thing], table.label_number[thing]
+    reference: Reference = "labels"
+    if np.isnan(right).all():
+        if table.unlike[judge]:
+            table = table.without_labels()
+        target, target_number = peers.others[judge, thing], peers.others_number[judge, thing]
+        right = table.agrees(answer, number, target, target_number)
+        reference = "nothing" if np.isnan(right).all() else "majority of the other judges"
+    own = rows, table.facts.by_cluster[rows], thing, answer, number
+    return View(table, peers, judge, *own, reference, target, target_number, right)

@@ -14,15 +14,8 @@ from metajudge.cli.loop import with_store
 from metajudge.cli.options import JsonOption, StoreOption, StrictOption, advised, refuse_bad_lines, tell
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.monitor.drift import Drift, NewIdentity
-from metajudge.monitor.records import (
-    queue_picks,
-    read_decisions,
-    record_alarms,
-    send_alarms,
-    tallied_promises,
-    watched_promises,
-)
-from metajudge.monitor.report import PromiseReport, Tally, Watched, candidates, labelled, reports_on
+from metajudge.monitor.records import queue_picks, read_decisions, record_alarms, send_alarms, watched_promises
+from metajudge.monitor.report import PromiseReport, Watched, reports_on
 from metajudge.monitor.sampling import Pick, Purpose, pick
 from metajudge.outcomes.sending import webhook_of
 from metajudge.readers.lines import Reject
@@ -86,7 +79,7 @@ def monitor(
         if queue or webhook is not None:
             raise ConfigurationError("--queue and --webhook need a store: leave FILE out")
         watched, rejects = read_decisions(file, target=target, delta=delta)
-        found = _Found(report([(watched, None)]), draw([watched]), rejects=rejects)
+        found = _Found(report([watched]), draw([watched]), rejects=rejects)
         refuse_bad_lines(rejects, strict)
     else:
         if target is not None:
@@ -95,8 +88,8 @@ def monitor(
 
         async def on_store(opened: Store) -> _Found:
             now = time.time()
-            chosen = await _chosen(opened, promise, now, drawing=budget is not None)
-            found = _Found(report(chosen), draw([one for one, _ in chosen]))
+            chosen = await _chosen(opened, promise, now, keep=budget is not None)
+            found = _Found(report(chosen), draw(chosen))
             found.recorded = [one.promise_id for one in await record_alarms(opened, found.reports, now=now)]
             if queue:
                 found.queued = await queue_picks(opened, found.picks, now=now)
@@ -112,21 +105,15 @@ def monitor(
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-async def _chosen(
-    store: Store, promise: str | None, now: float, *, drawing: bool
-) -> Sequence[tuple[Watched, Tally | None]]:
-    """The promises asked about: with their decisions where judgments are drawn from them, else with a tally."""
-    tallied: Sequence[tuple[Watched, Tally | None]]
-    if drawing:
-        tallied = [(one, None) for one in await watched_promises(store, now=now)]
-    else:
-        tallied = await tallied_promises(store, now=now)
-    chosen = [(one, tally) for one, tally in tallied if promise in (None, one.promise_id)]
+async def _chosen(store: Store, promise: str | None, now: float, *, keep: bool) -> list[Watched]:
+    """The promises asked about; with their decisions where judgments are drawn from them."""
+    found = await watched_promises(store, now=now, keep=keep)
+    chosen = [one for one in found if promise in (None, one.promise_id)]
     if not chosen:
-        there = ", ".join(one.promise_id for one, _ in tallied)
+        there = ", ".join(one.promise_id for one in found)
         raise InputError(
             f"the store has no promise {promise}: it has {there}"
-            if tallied
+            if found
             else "nothing in the store was decided under a guarantee: vet with a --calibration that has a guaranteed "
             "threshold (`metajudge calibrate threshold`), a --policy and a --review-sample"
         )
@@ -139,7 +126,8 @@ def _picks(watched: Sequence[Watched], *, purpose: Purpose, budget: int | None, 
     if len(watched) > 1:
         raise ConfigurationError(f"--next draws for one promise, and there are {len(watched)}: add --promise ID")
     (one,) = watched
-    return pick(candidates(one), purpose, budget, labelled=labelled(one), at_least=one.threshold or 0.0, seed=seed)
+    had = one.tally.labelled()
+    return pick(one.tally.candidates(), purpose, budget, labelled=had, at_least=one.threshold or 0.0, seed=seed)
 
 
 _CANDIDATE = ("judgment_id", "content", "judge", "category", "probability", "kept")

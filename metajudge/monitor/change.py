@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metajudge.errors import InputError
-from metajudge.stats.arrays import Bools, Floats
+from metajudge.stats.arrays import Floats
 from metajudge.stats.interval_estimate import Estimate, check_confidence
 
 FRACTIONS: Final = (0.04, 0.08, 0.16, 0.32)
@@ -64,35 +64,18 @@ class ChangeTest:
         x = given.reshape(len(given), -1) if given.size else np.zeros((0, len(self._log)))
         if not len(x):
             return np.zeros(given.shape)
-        grown, starts = self._grown(x)
+        factors = 1 + x[:, :, None] * self._bets
+        if not (factors > 0).all():
+            raise InputError("an increment is larger than declared: state the most judgments that a question may keep")
+        grown = np.cumsum(np.log(factors), axis=0)  # [n, runs, bets] of the wealth since the first of these
+        weights = (self._seen + np.arange(len(x)) + _OFFSET) ** -_POWER / _total()
+        starts = np.log(weights)[:, None, None] - np.concatenate((np.zeros((1, *grown.shape[1:])), grown[:-1]))
+        starts[0] = np.logaddexp(starts[0], self._log)
         logs = grown + np.logaddexp.accumulate(starts, axis=0)
         self._log, self._seen = logs[-1], self._seen + len(x)
         rest = _rest(np.arange(self._seen - len(x) + 1.0, self._seen + 1))
         values = np.exp(logs).mean(axis=2) + rest[:, None]
         return np.asarray(values.reshape(given.shape), dtype=np.float64)
-
-    def after(self, increments: ArrayLike) -> float:
-        """Takes further observations of one sequence, at least one; returns the e-value after the last alone.
-
-        Args, raises: as for :meth:`extend`, in a fraction of its time.
-        """
-        grown, starts = self._grown(np.asarray(increments, dtype=np.float64)[:, None])
-        largest = starts.max(axis=0)
-        self._log = grown[-1] + largest + np.log(np.exp(starts - largest).sum(axis=0))
-        self._seen += len(grown)
-        return float((np.exp(self._log).mean(axis=1) + _rest(np.array([float(self._seen)])))[0])
-
-    def _grown(self, x: Floats) -> tuple[Floats, Floats]:
-        """[n, runs, bets] the logarithms of the wealth since the first of these observations, and of the starts."""
-        factors = 1 + x[:, :, None] * self._bets
-        if not (factors > 0).all():
-            raise InputError("an increment is larger than declared: state the most judgments that a question may keep")
-        grown = np.cumsum(np.log(factors), axis=0)
-        before = np.concatenate((np.zeros((1, *grown.shape[1:])), grown[:-1]))
-        weights = (self._seen + np.arange(len(x)) + _OFFSET) ** -_POWER / _total()
-        starts = np.log(weights)[:, None, None] - before
-        starts[0] = np.logaddexp(starts[0], self._log)
-        return grown, starts
 
 
 def _rest(seen: Floats) -> Floats:
@@ -224,7 +207,6 @@ def expected_delay(
     *,
     kept: tuple[float, ...] = (1.0,),
     most: float = 1,
-    good: int = 0,
     cap: int = 20_000,
     runs: int = 200,
 ) -> float | None:
@@ -235,29 +217,18 @@ def expected_delay(
         kept: judgments that questions keep; each question's number is drawn from these, and its judgments are right or
             wrong together, which takes longest.
         most: as for :func:`hold`.
-        good: audits before the drop; runs with an alarm among them are left out.
 
     Returns:
         None where a tenth of the runs or more have no alarm by then.
     """
     rng = np.random.default_rng(0)
     test = ChangeTest(bets_on_errors(target, most), runs)
-    found = np.full(runs, -1)
-
-    def alarms(size: int, precision: float) -> Bools:
-        increments = rng.choice(np.asarray(kept), (size, runs)) * (
-            (rng.random((size, runs)) > precision) - (1 - target)
-        )
-        return np.asarray(test.extend(increments) >= 1 / delta)
-
-    if good:
-        found[alarms(good, target).any(axis=0)] = 0
-    size = 250
+    found, size = np.full(runs, -1), 250
     for first in range(0, cap, size):
-        reached = alarms(size, fallen)
+        each, wrong = rng.choice(np.asarray(kept), (size, runs)), rng.random((size, runs)) > fallen
+        reached = test.extend(each * (wrong - (1 - target))) >= 1 / delta
         new = (found < 0) & reached.any(axis=0)
         found[new] = first + 1 + reached.argmax(axis=0)[new]
-        if (found != -1).all():
+        if (found >= 0).all():
             break
-    after = found[found != 0]
-    return None if np.mean(after < 0) >= 0.1 else float(np.where(after < 0, cap, after).mean())
+    return None if np.mean(found < 0) >= 0.1 else float(np.where(found < 0, cap, found).mean())

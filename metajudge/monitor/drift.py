@@ -9,6 +9,7 @@ share of false findings among the findings of that report is at most the level.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -25,6 +26,8 @@ LEAST: Final = 30
 """Questions a stream needs; a shorter one is not tested."""
 MOST_IDENTITIES: Final = 8
 """A field with more values than this is a part of the question, not of the judge."""
+BLOCK: Final = 1024
+"""Values of a stream that are ranked among one another at once."""
 _BETS: Final = (-0.9, -0.6, -0.3, 0.3, 0.6, 0.9)
 _ALWAYS: Final = ("judge", "category")
 """Fields that every judgment has; they may have any number of values."""
@@ -208,35 +211,20 @@ def _e_value(name: Name, values: Floats) -> float:
     rng = np.random.default_rng(int(text_digest("\x1f".join(map(str, name)))[:12], 16))
     low, high = _placed(values)
     ranks = (low + rng.random(len(values)) * (high - low)) / np.arange(1, len(values) + 1)
-    return ChangeTest(_BETS).after(2 * ranks - 1)
+    return float(ChangeTest(_BETS).extend(2 * ranks - 1)[-1])
 
 
 def _placed(values: Floats) -> tuple[Ints, Ints]:
-    """[n] how many of the values up to each one are smaller than it, and how many are not larger.
-
-    Values are distinguished bit by bit of their rank, from the highest: of those that are alike so far, in their order,
-    a value with this bit is larger than the earlier ones without it.
-    """
-    ranks = np.unique(values, return_inverse=True)[1].ravel()
-    n = len(ranks)
-    smaller = np.zeros(n, dtype=np.intp)
-    order = np.arange(n)  # by the bits so far, then by place
-    start = np.zeros(n, dtype=np.intp)  # of the run of those that are alike so far, for each place in the order
-    for bit in reversed(range(int(ranks.max(initial=0)).bit_length())):
-        has = (ranks[order] >> bit) & 1 == 1
-        without = np.concatenate(([0], np.cumsum(~has)))
-        earlier = without[:-1] - without[start]
-        smaller[order[has]] += earlier[has]
-        end = np.searchsorted(start, start, side="right")
-        zeros = without[end] - without[start]
-        here = np.arange(n)
-        target = np.where(has, start + zeros + (here - start - earlier), start + earlier)
-        moved, begins = np.empty_like(order), np.empty_like(start)
-        moved[target], begins[target] = order, np.where(has, start + zeros, start)
-        order, start = moved, begins
-    alike = np.empty(n, dtype=np.intp)
-    alike[order] = np.arange(n) - start + 1  # up to itself
-    return smaller, smaller + alike
+    """[n] how many of the values up to each one are smaller than it, and how many are not larger."""
+    smaller, not_larger, earlier = np.empty(len(values), np.intp), np.empty(len(values), np.intp), values[:0]
+    for start in range(0, len(values), BLOCK):
+        part = slice(start, start + BLOCK)
+        block = values[part]
+        before = np.tril(np.ones((len(block), len(block)), dtype=bool))  # and itself
+        smaller[part] = np.searchsorted(earlier, block) + (before & (block < block[:, None])).sum(axis=1)
+        not_larger[part] = np.searchsorted(earlier, block, "right") + (before & (block <= block[:, None])).sum(axis=1)
+        earlier = np.sort(np.concatenate((earlier, block)), kind="stable")
+    return smaller, not_larger
 
 
 def _drift(name: Name, numbers: Floats, times: Floats, e_value: float) -> Drift:
@@ -250,47 +238,23 @@ def _drift(name: Name, numbers: Floats, times: Floats, e_value: float) -> Drift:
     return Drift(*name, n, e_value, before, after, n - cut, float(times[cut]))
 
 
-@dataclass(slots=True)
-class _Values:
-    """The values of one field of one judge.
-
-    Attributes:
-        places: value -> how many values came before its first, the time of that, how often it came.
-        vary: whether there were too many to be an identity; ``places`` are then those up to there.
-    """
-
-    first: str
-    places: dict[str, tuple[int, float, int]] = field(default_factory=dict)
-    n: int = 0
-    vary: bool = False
-
-    def add(self, value: str, at: float, most: int | None) -> None:
-        if not self.vary:
-            place, since, often = self.places.get(value, (self.n, at, 0))
-            self.places[value] = place, since, often + 1
-            self.vary = most is not None and len(self.places) > most
-        self.n += 1
-
-
 class Identities:
     """Who judged and vetted, and since when; its memory does not grow with the number of judgments."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[str, str | None], _Values] = {}
+        self._values: dict[tuple[str, str | None], dict[str, tuple[int, float, int]]] = {}
+        self._counts = Counter[tuple[str, str | None]]()
 
     def add(self, one: Decision) -> None:
         """Takes the next judgment, in the order of decision."""
-        self._add("judge", None, one.judge, one.at)
-        if one.category is not None:
-            self._add("category", one.judge, one.category, one.at)
-        for name, value in one.identity.items():
-            self._add(name, one.judge, value, one.at)
-
-    def _add(self, name: str, judge: str | None, value: str, at: float) -> None:
-        values = self._groups.get((name, judge))
-        if values is None:
-            values = self._groups[name, judge] = _Values(value)
-        values.add(value, at, None if name in _ALWAYS else MOST_IDENTITIES)
+        always = {"judge": one.judge} if one.category is None else {"judge": one.judge, "category": one.category}
+        for name, value in {**one.identity, **always}.items():
+            key = name, None if name == "judge" else one.judge
+            values = self._values.setdefault(key, {})  # value -> how many came before, the time, how often it came
+            if name in _ALWAYS or len(values) <= MOST_IDENTITIES:
+                place, since, often = values.get(value, (self._counts[key], one.at, 0))
+                values[value] = place, since, often + 1
+            self._counts[key] += 1
 
     def new(self, known: Mapping[str, Iterable[str]]) -> tuple[NewIdentity, ...]:
         """Values that were not there in the fit or, where it recorded none, at a judge's first judgment.
@@ -300,11 +264,11 @@ class Identities:
         """
         given = {name: tuple(sorted(values)) for name, values in known.items()}
         found = [
-            NewIdentity(name, judge, value, there, since, often, one.n - place)
-            for (name, judge), one in self._groups.items()
-            if not one.vary and (name in given or name not in _ALWAYS)
-            for there in [given.get(name) or (one.first,)]
-            for value, (place, since, often) in one.places.items()
+            NewIdentity(name, judge, value, there, since, often, self._counts[name, judge] - place)
+            for (name, judge), values in self._values.items()
+            if (name in given if name in _ALWAYS else len(values) <= MOST_IDENTITIES)
+            for there in [given.get(name) or (next(iter(values)),)]
+            for value, (place, since, often) in values.items()
             if value not in there
         ]
         return tuple(sorted(found, key=lambda one: (one.since, one.field, one.judge or "", one.value)))

@@ -2,9 +2,7 @@
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,26 +35,15 @@ async def reports(store: Store, *, now: float, reviewed_only: bool = False, **as
         reviewed_only: for the test alone; see :func:`~metajudge.monitor.stored.promises`.
         asked: see :func:`~metajudge.monitor.report.report_on`.
     """
-    return reports_on(await tallied_promises(store, now=now, reviewed_only=reviewed_only), **asked)
+    return reports_on(await watched_promises(store, now=now, reviewed_only=reviewed_only), **asked)
 
 
-async def tallied_promises(store: Store, *, now: float, reviewed_only: bool = False) -> list[tuple[Watched, Tally]]:
-    """Every promise that was stamped on a judgment, without its decisions, and what its report needs of them."""
-    tallies: dict[str, Tally] = defaultdict(Tally)
+async def watched_promises(
+    store: Store, *, now: float, reviewed_only: bool = False, keep: bool = False
+) -> list[Watched]:
+    """Every promise that was stamped on a judgment; ``keep``: with the decisions, to draw from them."""
     broken = await broken_promises(store)
-
-    watched = await promises(
-        store, lambda name, one: tallies[name].add(one), now=now, broken=broken, reviewed_only=reviewed_only
-    )
-    return [(one, tallies[one.promise_id]) for one in watched]
-
-
-async def watched_promises(store: Store, *, now: float) -> list[Watched]:
-    """Every promise that was stamped on a judgment, with all decisions under it as objects."""
-    decisions: dict[str, list[Decision]] = defaultdict(list)
-    broken = await broken_promises(store)
-    found = await promises(store, lambda name, one: decisions[name].append(one), now=now, broken=broken)
-    return [replace(one, decisions=tuple(decisions[one.promise_id])) for one in found]
+    return await promises(store, now=now, broken=broken, reviewed_only=reviewed_only, keep=keep)
 
 
 async def record_alarms(store: Store, found: Sequence[PromiseReport], *, now: float) -> list[PromiseReport]:
@@ -187,7 +174,8 @@ def read_decisions(path: Path | str, *, target: float, delta: float) -> tuple[Wa
     decisions = tuple(_from_file(number, one) for number, one in rows)
     name = digest(["promise", target, delta])[:16]
     judges = tuple(sorted({one.judge for one in decisions}))
-    return Watched(name, target, delta, judges=judges, decisions=decisions), rejects
+    tally = Tally(decisions, keep=True)
+    return Watched(promise_id=name, target=target, delta=delta, judges=judges, tally=tally), rejects
 
 
 def _from_file(number: int, one: LabelledDecision) -> Decision:

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from metajudge.calibration.domain import outside_words
 from metajudge.monitor.change import Held, expected_delay, hold
@@ -12,6 +12,16 @@ from metajudge.monitor.drift import Audit, Decision, Drifts, Identities, NewIden
 from metajudge.monitor.sampling import precision_estimate
 from metajudge.stats.corrected_rates import Predicted
 from metajudge.types import GuaranteedThreshold, digest
+
+DROPS: Final = (0.05, 0.1)
+"""Expected delays are stated for the precision falling by these below the target."""
+
+ALARM: Final = (
+    "An alarm says that the precision was below the target over some stretch, not that it is below it on average: the "
+    "bound on false alarms holds where every stretch is at or above the target, and a precision that swings about it "
+    "raises the alarm almost surely."
+)
+"""What an alarm means; docs/monitoring.md has a measured example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +60,13 @@ class AuditedQuestion:
     decided_at: float | None
     decided: bool
 
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """Audited questions in the order in which they were drawn, up to the last with a decision."""
-
-    questions: tuple[AuditedQuestion, ...]
-    counts: Counts
+    @classmethod
+    def of(cls, audits: Sequence[Audit], least: float) -> "AuditedQuestion":
+        counted = [one for one in audits if one.decided_at is None or one.right is not None]
+        times = [one.decided_at for one in audits if one.decided_at is not None]
+        errors = sum(least / one.inclusion for one in counted if one.right is False)
+        kept = sum(least / one.inclusion for one in counted)
+        return cls(len(counted), kept, errors, max(times, default=None), len(times) == len(audits))
 
 
 class Tally:
@@ -64,15 +74,21 @@ class Tally:
 
     Memory: 16 bytes a kept judgment that may be drawn, and those of :class:`~metajudge.monitor.drift.Streams`.
 
+    Args:
+        keep: whether to keep the decisions themselves, from which judgments are drawn to label.
+
     Attributes:
         streams: signals by judge and category.
+        decisions: in the order in which they were made; empty unless they are kept.
     """
 
-    def __init__(self, decisions: Iterable[Decision] = ()) -> None:
+    def __init__(self, decisions: Iterable[Decision] = (), *, keep: bool = False) -> None:
         self.streams = Streams()
         self.identities = Identities()
+        self.decisions: list[Decision] = []
+        self._keep = keep
         self._audits: dict[str, list[Audit]] = {}
-        self._decisions = self._kept = self._unsampled = 0
+        self._decided = self._kept = self._unsampled = 0
         self._told: list[tuple[bool, float, float, int]] = []
         self._probabilities, self._questions = array("d"), array("Q")
         for one in decisions:
@@ -82,7 +98,9 @@ class Tally:
         """Takes the next decision."""
         self.streams.add(one)
         self.identities.add(one)
-        self._decisions += 1
+        if self._keep:
+            self.decisions.append(one)
+        self._decided += 1
         if not one.kept:
             return
         self._kept += 1
@@ -100,26 +118,21 @@ class Tally:
             self._probabilities.append(one.probability)
             self._questions.append(question)
 
-    def audited(self) -> Audited:
-        """One observation a question: its kept judgments that were drawn.
+    def audited(self) -> tuple[list[AuditedQuestion], Counts]:
+        """One observation a question, in the order of the draw and up to the last with a decision; and counts.
 
         A judgment drawn with probability q counts with c / q, where c is the least of the design: the weighted mean is
         that of all kept judgments, and no weight is above 1.
         """
-        least = min((one.inclusion for audits in self._audits.values() for one in audits), default=1.0)
+        drawn = [one for audits in self._audits.values() for one in audits]
+        least = min((one.inclusion for one in drawn), default=1.0)
         ordered = sorted(self._audits.values(), key=lambda audits: min(one.opened_at for one in audits))
-        found = [_audited(audits, least) for audits in ordered]
+        found = [AuditedQuestion.of(audits, least) for audits in ordered]
         last = max((place for place, one in enumerate(found, 1) if one.decided_at is not None), default=0)
-        drawn = [one for audits in ordered for one in audits]
-        counts = Counts(
-            decisions=self._decisions,
-            kept=self._kept,
-            drawn=len(drawn),
-            waiting=sum(not one.decided for one in found),
-            undecided=sum(one.decided_at is not None and one.right is None for one in drawn),
-            unsampled=self._unsampled,
-        )
-        return Audited(tuple(one for one in found[:last] if one.judgments), counts)
+        waiting = sum(not one.decided for one in found)
+        undecided = sum(one.decided_at is not None and one.right is None for one in drawn)
+        counts = Counts(self._decided, self._kept, len(drawn), waiting, undecided, self._unsampled)
+        return [one for one in found[:last] if one.judgments], counts
 
     def predicted(self, confidence: float) -> Predicted | None:
         """The precision by labels and probabilities together; None with fewer than two labels."""
@@ -130,21 +143,16 @@ class Tally:
         codes.extend(self._questions)
         return precision_estimate(right, probabilities, inclusion, self._probabilities, codes, confidence=confidence)
 
+    def candidates(self) -> list[Decision]:
+        """The decisions with a probability that were not drawn for people yet, each content once (``keep``)."""
+        drawn = {one.content for one in self.decisions if one.audit is not None}
+        found = (one for one in self.decisions if one.probability is not None and one.content not in drawn)
+        return list({one.content: one for one in found}.values())
 
-def _audited(audits: Sequence[Audit], least: float) -> AuditedQuestion:
-    counted = [one for one in audits if one.decided_at is None or one.right is not None]
-    times = [one.decided_at for one in audits if one.decided_at is not None]
-    return AuditedQuestion(
-        judgments=len(counted),
-        kept=sum(least / one.inclusion for one in counted),
-        errors=sum(least / one.inclusion for one in counted if one.right is False),
-        decided_at=max(times, default=None),
-        decided=len(times) == len(audits),
-    )
-
-
-DROPS = (0.05, 0.1)
-"""Expected delays are stated for the precision falling by these below the target."""
+    def labelled(self) -> list[tuple[str, str | None]]:
+        """Judge and category of every decision that people decided clearly (``keep``)."""
+        clear = (one for one in self.decisions if one.audit is not None and one.audit.right is not None)
+        return [(one.judge, one.category) for one in clear]
 
 
 class State(StrEnum):
@@ -158,21 +166,17 @@ class State(StrEnum):
     """No alarm, and fewer audits than a drop by .10 is expected to take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A promise with what was decided under it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promised:
+    """A promise.
 
     Attributes:
         promise_id: see :func:`promise_id`.
         calibration: its digest; None for a file of labelled decisions.
-        decisions: in the order in which they were made; empty where they were counted in a tally alone.
-        known: field -> values of the fit's identity; see :meth:`~metajudge.monitor.drift.Identities.new`.
         category: of the items it speaks of; None for all.
-        most: judgments of one question that it covers at most; None where the record does not say.
         policies: digests of the policies that decided.
         sentence: the promise in words, with its scope; None for a file of labelled decisions.
         outside: reason -> judgments vetted with the calibration that no guarantee of it covers.
-        broken_since: time of a recorded alarm, in seconds since the epoch; None without one.
     """
 
     promise_id: str
@@ -180,14 +184,27 @@ class Watched:
     delta: float
     threshold: float | None = None
     judges: tuple[str, ...] = ()
-    calibration: str | None = None
-    decisions: Sequence[Decision] = ()
-    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
     category: str | None = None
-    most: int | None = None
+    calibration: str | None = None
     policies: tuple[str, ...] = ()
     sentence: str | None = None
     outside: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched(Promised):
+    """A promise with what was decided under it.
+
+    Attributes:
+        tally: of the decisions.
+        known: field -> values of the fit's identity; see :meth:`~metajudge.monitor.drift.Identities.new`.
+        most: judgments of one question that it covers at most; None where the record does not say.
+        broken_since: time of a recorded alarm, in seconds since the epoch; None without one.
+    """
+
+    tally: Tally
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    most: int | None = None
     broken_since: float | None = None
 
 
@@ -204,8 +221,8 @@ class Delay:
     audits: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class PromiseReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromiseReport(Promised):
     """A promise and what later audits say of it.
 
     Attributes:
@@ -214,18 +231,9 @@ class PromiseReport:
         alarm_at: when the alarm was recorded or, before that, the last decision that it rests on; in seconds since the
             epoch, None without an alarm.
         predicted: precision by labels and probabilities together; None with fewer than two labels.
-        sentence, outside: see :class:`Watched`.
     """
 
-    promise_id: str
     state: State
-    target: float
-    delta: float
-    threshold: float | None
-    judges: tuple[str, ...]
-    category: str | None
-    calibration: str | None
-    policies: tuple[str, ...]
     counts: Counts
     held: Held
     most: float
@@ -234,8 +242,6 @@ class PromiseReport:
     delays: tuple[Delay, ...]
     drift: Drifts
     identities: tuple[NewIdentity, ...]
-    sentence: str | None = None
-    outside: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def outside_line(self) -> str | None:
@@ -254,6 +260,7 @@ class PromiseReport:
         """What to do, a sentence each."""
         found = []
         if self.is_broken:
+            found.append(ALARM)
             found.append(
                 "The promise is broken: judgments decided from now on carry no guarantee. Fit and set a threshold "
                 "again on recent labels (`metajudge calibrate fit --reviews`, `metajudge calibrate threshold`); what "
@@ -298,46 +305,37 @@ def promise_id(calibration: str, stamp: GuaranteedThreshold) -> str:
 
 
 def report_on(
-    watched: Watched,
-    tally: Tally | None = None,
-    *,
-    level: float = 0.05,
-    confidence: float = 0.95,
-    most: int | None = None,
+    watched: Watched, *, level: float = 0.05, confidence: float = 0.95, most: int | None = None
 ) -> PromiseReport:
     """Holds a promise against its audits and looks for drift.
 
     Args:
-        tally: of its decisions; None where ``watched`` has them.
+        level: false discovery rate of the drift findings, in (0, 1).
+        confidence: of the intervals, in (0, 1).
         most: the largest number of judgments a question may keep; None for that of the promise, else the number of
             judges, and at least the largest there was.
 
     Raises:
         InputError: a question keeps more judgments than ``most``.
     """
-    tally = Tally(watched.decisions) if tally is None else tally
-    audited = tally.audited()
-    declared = most or max(watched.most or len(watched.judges), *(one.judgments for one in audited.questions), 1)
-    bound = float(declared)
-    held = hold(
-        [one.errors for one in audited.questions],
-        [one.kept for one in audited.questions],
-        [one.decided for one in audited.questions],
-        target=watched.target,
-        delta=watched.delta,
-        most=bound,
-        confidence=confidence,
-    )
+    tally = watched.tally
+    questions, counts = tally.audited()
+    errors, kept, decided = ([getattr(one, name) for one in questions] for name in ("errors", "kept", "decided"))
+    bound = float(most or max(watched.most or len(watched.judges), *(one.judgments for one in questions), 1))
+    tested = {"target": watched.target, "delta": watched.delta}
+    held = hold(errors, kept, decided, **tested, most=bound, confidence=confidence)
     alarm_at = watched.broken_since
     if alarm_at is None and held.alarm is not None:
-        alarm_at = max(one.decided_at for one in audited.questions[: held.alarm] if one.decided_at is not None)
-    kept = _typical([one.kept for one in audited.questions])
+        alarm_at = max(one.decided_at for one in questions[: held.alarm] if one.decided_at is not None)
     fallen = [round(watched.target - drop, 6) for drop in DROPS if watched.target - drop > 0]
-    delays = tuple(Delay(to, expected_delay(watched.target, to, watched.delta, kept=kept, most=bound)) for to in fallen)
+    typical = _typical(kept)
+    delays = tuple(
+        Delay(to, expected_delay(watched.target, to, watched.delta, kept=typical, most=bound)) for to in fallen
+    )
     return PromiseReport(
-        **{name: getattr(watched, name) for name in _SHARED},
+        **{name: getattr(watched, name) for name in Promised.__dataclass_fields__},
         state=_state(alarm_at, held, delays),
-        counts=audited.counts,
+        counts=counts,
         held=held,
         most=bound,
         alarm_at=alarm_at,
@@ -348,28 +346,9 @@ def report_on(
     )
 
 
-_SHARED = (
-    *("promise_id", "target", "delta", "threshold", "judges"),
-    *("category", "calibration", "policies", "sentence", "outside"),
-)
-
-
-def candidates(watched: Watched) -> list[Decision]:
-    """The judgments with a probability that were not drawn for people yet, each content once."""
-    drawn = {one.content for one in watched.decisions if one.audit is not None}
-    found = (one for one in watched.decisions if one.probability is not None and one.content not in drawn)
-    return list({one.content: one for one in found}.values())
-
-
-def labelled(watched: Watched) -> list[tuple[str, str | None]]:
-    """Judge and category of every judgment that people decided clearly."""
-    clear = (one for one in watched.decisions if one.audit is not None and one.audit.right is not None)
-    return [(one.judge, one.category) for one in clear]
-
-
-def reports_on(watched: Iterable[tuple[Watched, Tally | None]], **asked: Any) -> list[PromiseReport]:
+def reports_on(watched: Iterable[Watched], **asked: Any) -> list[PromiseReport]:
     """Each promise's report, broken ones first, then by most audits; arguments as for :func:`report_on`."""
-    found = (report_on(one, tally, **asked) for one, tally in watched)
+    found = (report_on(one, **asked) for one in watched)
     return sorted(found, key=lambda one: (not one.is_broken, -one.held.audits, one.promise_id))
 
 

@@ -153,7 +153,7 @@ def precision_estimate(
     of_labels = by_question(weight * (y - weight @ y), np.zeros(size))
     shared = by_question(weight * (f - weight @ f), -(everything - everything.mean()) / size)
     spread = float(shared @ shared)
-    power = min(1.0, max(0.0, float(of_labels @ shared) / spread)) if spread > 0 else 0.0
+    power = min(1.0, max(0.0, float(of_labels @ shared) / spread)) if spread > 1e-20 else 0.0  # less is rounding
     estimate = float(weight @ (y - power * f)) + power * float(everything.mean())
     clusters = len(np.unique(codes[:n]))
     residual = of_labels - power * shared

@@ -1,10 +1,11 @@
 """The promises of a store and what was decided under them, read a page at a time."""
 
 from array import array
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
@@ -13,7 +14,7 @@ from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.promise import Promise
 from metajudge.evidence.units import ITEM
 from metajudge.monitor.drift import Audit, Decision, question_code
-from metajudge.monitor.report import Watched, promise_id
+from metajudge.monitor.report import Tally, Watched, promise_id
 from metajudge.reviews.agreement import label_of
 from metajudge.reviews.review import ReviewOrigin, ReviewState, ReviewStatus
 from metajudge.store import Store
@@ -29,21 +30,18 @@ MOST_RUNS: Final = 100_000
 _MOST_ITEMS: Final = 200_000
 """Items whose questions' digests are in memory."""
 
-Take = Callable[[str, Decision], object]
-"""Is given a promise's id and a decision under it."""
-
 
 async def promises(
-    store: Store, take: Take, *, now: float, broken: Mapping[str, float], reviewed_only: bool = False
+    store: Store, *, now: float, broken: Mapping[str, float], reviewed_only: bool = False, keep: bool = False
 ) -> list[Watched]:
-    """Every promise that was stamped on a judgment, without decisions.
+    """Every promise that was stamped on a judgment; a judgment counts once for it.
 
     Args:
-        take: is given every decision, in the order in which they were made; a judgment counts once for a promise.
         now: seconds since the epoch.
         broken: promise -> since when it is recorded as broken.
         reviewed_only: only the judgments that were drawn for people: enough for the test, and fewer to read. Judgments
             outside the guarantee are not counted then.
+        keep: whether tallies keep the decisions.
     """
     known = {entry.subject: entry.payload for entry in await store.audit_log.entries(CALIBRATION)}
     calibrations = {name: Calibration.model_validate(one) for name, one in known.items()}
@@ -54,7 +52,7 @@ async def promises(
         calibrations,
         reviews,
         shares,
-        take,
+        defaultdict(lambda: Tally(keep=keep)),
     )
     reader = _Reader()
     async for rows in _stamped(store, sorted(reviews) if reviewed_only else None):
@@ -63,6 +61,7 @@ async def promises(
     return [
         Watched(
             promise_id=name,
+            tally=found.tallies[name],
             target=stamp.target,
             delta=stamp.delta,
             threshold=stamp.threshold,
@@ -127,9 +126,9 @@ class _Found:
 
     rules: Mapping[str, Right | None]
     calibrations: Mapping[str, Calibration]
-    reviews: Mapping[str, "_Drawn"]
+    reviews: Mapping[str, ReviewState]
     shares: Mapping[str, float]
-    take: Take
+    tallies: dict[str, Tally]
     stamps: dict[str, tuple[str, GuaranteedThreshold]] = field(default_factory=dict)
     policies: dict[str, set[str]] = field(default_factory=dict)
     _taken: dict[str, set[int]] = field(default_factory=dict)
@@ -140,22 +139,22 @@ class _Found:
     def add(self, rows: Sequence[StampedVersion], asked: Mapping[str, _Asked]) -> None:
         """Takes a page; ``asked`` by the judgment's digest."""
         for row in rows:
-            said, content = self._covered(row, _said(row.annotation, row.payload)), question_code(row.judgment_digest)
+            said, content = self._covered(row, _said(row)), question_code(row.judgment_digest)
             if said.stamp is None:
                 if said.outside is not None:
                     reason = self._reasons.setdefault(said.outside, len(self._reasons))
                     whose, reasons = self._outside.setdefault(row.calibration, (array("Q"), array("H")))
                     whose.append(content)
                     reasons.append(reason)
-            elif said.stamp.value.population != "this_file":  # that of a file ends with it
-                name = _promise(row.calibration, said.stamp)
-                self.stamps.setdefault(name, (row.calibration, said.stamp.value))
+            elif said.stamp[1].population != "this_file":  # that of a file ends with it
+                name, stamp = said.stamp
+                self.stamps.setdefault(name, (row.calibration, stamp))
                 if said.policy is not None:
                     self.policies.setdefault(name, set()).add(said.policy)
                 taken = self._taken.setdefault(name, set())
                 if content not in taken:
                     taken.add(content)
-                    self.take(name, self._decision(row, said, said.stamp.value, asked.get(row.judgment_digest)))
+                    self.tallies[name].add(self._decision(row, said, stamp, asked.get(row.judgment_digest)))
 
     def _decision(
         self, row: StampedVersion, said: "_Said", stamp: GuaranteedThreshold, asked: _Asked | None
@@ -174,7 +173,7 @@ class _Found:
             said.identity if asked is None else {**asked.identity, **said.identity},
             stamp.keeps(row.probability or 0.0),
             row.probability,
-            None if drawn is None else drawn.audit(self.rules.get(row.calibration)),
+            None if drawn is None else _audit(drawn, self.rules.get(row.calibration)),
             self.shares.get(row.run_id, 0) > 0,
         )
 
@@ -186,7 +185,8 @@ class _Found:
         if key not in self._below:
             calibration = self.calibrations.get(row.calibration)
             promise = None if calibration is None else calibration.promise_for(row.judge, said.marks, said.category)
-            self._below[key] = None if promise is None else _stamp(promise.stamp().model_dump_json().encode())
+            text = None if promise is None else promise.stamp().model_dump_json().encode()
+            self._below[key] = None if text is None else _stamp(row.calibration, text)
         return replace(said, stamp=self._below[key])
 
     def outside(self) -> dict[str, dict[str, int]]:
@@ -200,21 +200,14 @@ class _Found:
         return found
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Stamp:
-    """A guarantee of a promise; the same object for the same content, so that it is compared quickly."""
-
-    value: GuaranteedThreshold
+_Stamp: TypeAlias = tuple[str, GuaranteedThreshold]
+"""A promise's id, and what it says."""
 
 
 @lru_cache(maxsize=256)
-def _stamp(text: bytes) -> _Stamp:
-    return _Stamp(GuaranteedThreshold.model_validate_json(text))
-
-
-@lru_cache(maxsize=256)
-def _promise(calibration: str, stamp: _Stamp) -> str:
-    return promise_id(calibration, stamp.value)
+def _stamp(calibration: str, text: bytes) -> _Stamp:
+    stamp = GuaranteedThreshold.model_validate_json(text)
+    return promise_id(calibration, stamp), stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,18 +228,16 @@ class _Said:
     identity: Mapping[str, str]
 
 
-def _said(annotation: str, payload: str) -> _Said:
-    found: dict[str, Any] = annotated_data(payload, annotation)
+def _said(row: StampedVersion) -> _Said:
+    found: dict[str, Any] = annotated_data(row.payload, row.annotation)
     given, why, decided = (found.get(name) for name in ("guarantee", "outside_guarantee", "decision"))
     identity = {}
     if agents := [f"{one['agent']}: {one.get('reported_model') or one['model']}" for one in found.get("agents", ())]:
         identity["agents"] = ", ".join(sorted(agents))
-    if found.get("rubric_digest"):
-        identity["rubric"] = found["rubric_digest"]
-    if found.get("prompt_digest"):
-        identity["prompts"] = found["prompt_digest"]
+    digests = {"rubric": found.get("rubric_digest"), "prompts": found.get("prompt_digest")}
+    identity |= {name: one for name, one in digests.items() if one}
     return _Said(
-        None if given is None else _stamp(orjson.dumps(given)),
+        None if given is None else _stamp(row.calibration, orjson.dumps(given)),
         why[0] if why else None,
         None if decided is None else decided["policy_digest"],
         found.get("category"),
@@ -301,32 +292,23 @@ def _known(calibration: Mapping[str, Any] | None) -> dict[str, Sequence[str]]:
     return {name: tuple(values) for name, values in known.items() if values}
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """The review of a judgment that was opened first; ``decided`` is None while people have not decided."""
-
-    opened_at: float
-    review_id: str
-    inclusion: float
-    decided: ReviewState | None
-
-    def audit(self, rule: Right | None) -> Audit:
-        if self.decided is None:
-            return Audit(self.opened_at, self.inclusion)
-        decisions = self.decided.decisions
-        at = max(one.decided_at for one in decisions)
-        return Audit(self.opened_at, self.inclusion, at, label_of(decisions, self.decided.review.verdict, rule))
+def _audit(drawn: ReviewState, rule: Right | None) -> Audit:
+    review = drawn.review
+    if drawn.status is not ReviewStatus.DECIDED:
+        return Audit(review.opened_at, review.inclusion)
+    at = max(one.decided_at for one in drawn.decisions)
+    return Audit(review.opened_at, review.inclusion, at, label_of(drawn.decisions, review.verdict, rule))
 
 
-async def _reviews(store: Store, now: float) -> dict[str, _Drawn]:
-    """Judgment -> its review; those that a person requested were not drawn, and are left out."""
-    found: dict[str, _Drawn] = {}
+async def _reviews(store: Store, now: float) -> dict[str, ReviewState]:
+    """Judgment -> its first review; those that a person requested were not drawn, and are left out."""
+
+    def opened(state: ReviewState) -> tuple[float, str]:
+        return state.review.opened_at, state.review.review_id
+
+    found: dict[str, ReviewState] = {}
     async for state in store.reviews.every(now=now):
         review = state.review
         if review.subject == "judgment" and review.origin is not ReviewOrigin.REQUEST:
-            decided = state if state.status is ReviewStatus.DECIDED else None
-            one = _Drawn(review.opened_at, review.review_id, review.inclusion, decided)
-            before = found.get(review.subject_digest, one)
-            earlier = (before.opened_at, before.review_id) < (one.opened_at, one.review_id)
-            found[review.subject_digest] = before if earlier else one
+            found[review.subject_digest] = min(found.get(review.subject_digest, state), state, key=opened)
     return found

@@ -8,7 +8,6 @@ from metajudge.audit.conduct import (
     drift,
     outcome,
     prompt_codes,
-    prompts,
     severity,
     versions,
     weaker_than_peers,
@@ -81,17 +80,6 @@ def test_versions_and_categories_are_compared_with_the_rest():
     codes = np.array([0] * 30 + [1] * 9 + [2] * 11)
     few = contrasts(np.random.default_rng(0).random(50), codes, np.arange(50))
     assert set(few) == {0, 2}, "parts with few verdicts are not compared"
-
-
-def test_prompts_are_compared_on_the_same_things():
-    def prompted(at, name, verdict):
-        meta = {"prompt_name": name}
-        return single(f"i{at}", "j", verdict, label=at % 2 == 0, id=f"{at}{name}", meta=meta)
-
-    judgments = [prompted(at, "short", True) for at in range(40)]
-    judgments += [prompted(at, "long", at % 2 == 0) for at in range(20)]
-    found = prompts(view(judgments, "j"))
-    assert abs(found.evidence.estimate) == pytest.approx(0.5)  # the items that only one prompt judged do not count
 
 
 def test_instructions_are_prompts_where_few_differ():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from metajudge.audit.preferences import length, own_answer, own_family, position, strata_of
+from metajudge.audit.preferences import length, own_answer, own_family, position
 from metajudge.types import Item, Judgment
 from metajudge.types.verdict import Ranking
 from tests.audit.records import pair, single, view
@@ -103,19 +103,6 @@ def test_errors_of_the_labels_are_no_preference():
     assert biased.evidence.p_value < 0.001
 
 
-def test_grades_are_held_against_those_of_people():
-    rng = np.random.default_rng(3)
-    judgments = []
-    for at in range(300):
-        size = int(rng.integers(10, 400))
-        quality = 2.0 + size / 200  # longer responses are better, and everybody sees it with noise
-        said = [float(np.clip(round(quality + rng.normal(0, 1)), 1, 5)) for _ in range(4)]
-        judgments.append(single(f"i{at}", "j", said[0], labels=said[1:], length=size, scale=(1, 5)))
-    found = length(view(judgments, "j"))
-    assert found.evidence.p_value > 0.01
-    assert "less that of people" in found.check.unit
-
-
 def test_own_family_and_own_answers():
     judgments = []
     for at in range(60):
@@ -135,8 +122,3 @@ def test_own_family_and_own_answers():
         for at in range(80)
     ]
     assert own_family(view(singles, "osprey-70b")).evidence.estimate == pytest.approx(0.75)
-
-
-def test_strata_have_few_parts():
-    assert strata_of(np.array([1.0, 2.0, 1.0])).tolist() == [0, 1, 0]
-    assert len(np.unique(strata_of(np.random.default_rng(0).random(1000)))) == 20

@@ -6,19 +6,17 @@ import time
 import pytest
 
 from metajudge import Engine
-from metajudge.errors import InputError
 from metajudge.monitor.records import (
     BROKEN,
     BrokenPromises,
     broken_promises,
     queue_picks,
-    read_decisions,
     record_alarms,
     reports,
     send_alarms,
     watched_promises,
 )
-from metajudge.monitor.report import State, candidates, report_on
+from metajudge.monitor.report import State, report_on
 from metajudge.monitor.sampling import Purpose, pick
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin
@@ -47,15 +45,15 @@ async def store(tmp_path):
 async def test_a_promise_is_read_with_everything_that_was_decided_under_it(store, calibration):
     fresh = crowd(30, seed=5, prefix="new")
     found = await vetted(store, calibration, fresh)
-    (watched,) = await watched_promises(store, now=0.0)
+    (watched,) = await watched_promises(store, now=0.0, keep=True)
     assert (watched.target, watched.delta, watched.threshold) == (0.8, 0.1, 0.6)
     assert watched.judges == ("jay", "owl", "wren")
     assert watched.calibration == calibration.digest
     assert watched.known["category"] == ("Code", "Math")
-    assert {one.judgment_id: one.kept for one in watched.decisions} == {
+    assert {one.judgment_id: one.kept for one in watched.tally.decisions} == {
         n: one.probability >= 0.6 for n, one in found.items()
     }
-    by_id = {one.judgment_id: one for one in watched.decisions}
+    by_id = {one.judgment_id: one for one in watched.tally.decisions}
     one = by_id["new3/owl/AB"]
     assert one.question == text_digest("new question 3")
     assert one.values["probability"] == one.probability == found["new3/owl/AB"].probability
@@ -83,14 +81,15 @@ async def test_what_the_guarantee_does_not_cover_is_counted_with_its_reason(stor
 async def test_decisions_of_people_are_audits_and_requests_are_not(store, calibration):
     await vetted(store, calibration, crowd(20, seed=5, prefix="new"))
     await decide(store, lambda review: None if review.judge == "jay" else bool(review.truth))
-    (watched,) = await watched_promises(store, now=0.0)
+    (watched,) = await watched_promises(store, now=0.0, keep=True)
     answers = {
-        one.judge: {two.audit.right for two in watched.decisions if two.judge == one.judge} for one in watched.decisions
+        one.judge: {two.audit.right for two in watched.tally.decisions if two.judge == one.judge}
+        for one in watched.tally.decisions
     }
     assert answers["jay"] == {None}
     assert answers["owl"] <= {True, False}
     counts = report_on(watched).counts
-    assert counts.undecided == sum(one.kept for one in watched.decisions if one.judge == "jay") > 0
+    assert counts.undecided == sum(one.kept for one in watched.tally.decisions if one.judge == "jay") > 0
     assert counts.waiting == 0
 
 
@@ -125,8 +124,8 @@ async def test_a_broken_promise_is_recorded_once_and_stamped_on_nothing_from_the
     assert all(0 < one.probability < 1 for one in after.values())
     again = await vetted(store, calibration, crowd(40, seed=5, prefix="new"))
     assert {one.guarantee for one in again.values()} == {None}
-    (watched,) = await watched_promises(store, now=12.0)
-    assert {one.judgment_id for one in watched.decisions} == set(before)
+    (watched,) = await watched_promises(store, now=12.0, keep=True)
+    assert {one.judgment_id for one in watched.tally.decisions} == set(before)
     assert (await reports(store, now=12.0))[0].alarm_at == 99.0
 
 
@@ -136,7 +135,7 @@ async def test_a_run_that_is_under_way_notices_an_alarm(store, calibration):
         others = crowd(2, seed=5, prefix="new")
         stamped = await engine.vet(one, others=others)
         assert stamped.guarantee is not None
-        (watched,) = await watched_promises(store, now=0.0)
+        (watched,) = await watched_promises(store, now=0.0, keep=True)
         await store.audit_log.append(BROKEN, watched.promise_id, {}, now=1.0)
         assert (await engine.vet(two, others=others)).guarantee is None
 
@@ -182,8 +181,8 @@ async def test_an_alarm_is_sent_once_signed_and_without_texts(store, calibration
 
 async def test_drawn_judgments_are_queued_with_their_inclusion_and_do_not_feed_the_test(store, calibration):
     await vetted(store, calibration, crowd(30, seed=5, prefix="new"), share=0.0)
-    (watched,) = await watched_promises(store, now=0.0)
-    picks = pick(candidates(watched), Purpose.DRIFT, 20)
+    (watched,) = await watched_promises(store, now=0.0, keep=True)
+    picks = pick(watched.tally.candidates(), Purpose.DRIFT, 20)
     assert await queue_picks(store, picks, now=5.0) == len(picks) > 0
     assert await queue_picks(store, picks, now=6.0) == 0
     page = await store.reviews.page(ReviewFilter(), now=0.0, limit=1000)
@@ -193,24 +192,5 @@ async def test_drawn_judgments_are_queued_with_their_inclusion_and_do_not_feed_t
     }
     await decide(store, lambda review: False)
     requested = set(asked)
-    (after,) = await watched_promises(store, now=0.0)
-    assert all(one.audit is None for one in after.decisions if one.judgment_id in requested)
-
-
-def test_a_file_of_labelled_decisions(tmp_path):
-    path = tmp_path / "decisions.jsonl"
-    rows = [{"question": f"q{k}", "correct": k % 3 > 0, "judge": "a", "probability": 0.9} for k in range(120)]
-    rows += [{"question": "open", "probability": 0.5}, {"question": "dropped", "correct": False, "kept": False}]
-    path.write_text("\n".join([*map(json.dumps, rows), '{"correct": true}', "no json"]))
-    watched, rejects = read_decisions(path, target=0.9, delta=0.1)
-    assert [one.line for one in rejects] == [123, 124]
-    found = report_on(watched)
-    assert (found.counts.decisions, found.counts.kept, found.held.audits) == (122, 121, 120)
-    assert found.state is State.BROKEN
-
-
-def test_a_file_without_a_decision_says_what_a_line_needs(tmp_path):
-    path = tmp_path / "decisions.jsonl"
-    path.write_text('{"right": true}\n')
-    with pytest.raises(InputError, match="Each line needs `question`"):
-        read_decisions(path, target=0.9, delta=0.1)
+    (after,) = await watched_promises(store, now=0.0, keep=True)
+    assert all(one.audit is None for one in after.tally.decisions if one.judgment_id in requested)

@@ -6,7 +6,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.monitor.drift import Audit, Decision
-from metajudge.monitor.report import State, Tally, Watched, candidates, labelled, promise_id, report_on, reports_on
+from metajudge.monitor.report import ALARM, State, Tally, Watched, promise_id, report_on, reports_on
 from metajudge.types import GuaranteedThreshold
 
 
@@ -31,11 +31,11 @@ def many(n, wrong_from=None, every=3, **given):
 
 
 def watched(decisions, **given):
-    return Watched("id", **{"target": 0.9, "delta": 0.1, "decisions": decisions, **given})
+    return Watched(promise_id="id", target=0.9, delta=0.1, tally=Tally(decisions, keep=True), **given)
 
 
 def test_a_question_is_one_observation_in_the_order_of_its_draw():
-    found = Tally(
+    found, counts = Tally(
         [
             audited("late", True, opened=5.0, decided=6.0),
             audited("early", False, judge="a", opened=1.0, decided=9.0),
@@ -44,24 +44,22 @@ def test_a_question_is_one_observation_in_the_order_of_its_draw():
             audited("dropped", False, kept=False),
         ]
     ).audited()
-    first, second = found.questions
+    first, second = found
     assert (first.kept, first.errors, first.judgments, first.decided_at) == (2, 1, 2, 9.0)
     assert (second.kept, second.errors) == (1, 0)
-    assert (found.counts.decisions, found.counts.kept, found.counts.drawn) == (5, 4, 3)
+    assert (counts.decisions, counts.kept, counts.drawn) == (5, 4, 3)
 
 
 def test_unequal_draws_weigh_by_the_inverse_of_their_inclusion():
-    (sure, drawn) = (
-        Tally([audited("q1", False, opened=1.0, inclusion=1.0), audited("q2", False, opened=2.0, inclusion=0.1)])
-        .audited()
-        .questions
-    )
+    sure, drawn = Tally(
+        [audited("q1", False, opened=1.0, inclusion=1.0), audited("q2", False, opened=2.0, inclusion=0.1)]
+    ).audited()[0]
     assert (sure.kept, sure.errors) == pytest.approx((0.1, 0.1))
     assert (drawn.kept, drawn.errors) == (1, 1)
 
 
 def test_what_waits_is_right_until_then_and_what_nobody_can_tell_is_left_out():
-    found = Tally(
+    found, counts = Tally(
         [
             audited("open", None, opened=1.0, decided=None),
             audited("unclear", None, opened=2.0),
@@ -69,8 +67,8 @@ def test_what_waits_is_right_until_then_and_what_nobody_can_tell_is_left_out():
             audited("still open", None, opened=4.0, decided=None),
         ]
     ).audited()
-    assert [(one.kept, one.errors, one.decided) for one in found.questions] == [(1, 0, False), (1, 1, True)]
-    assert (found.counts.waiting, found.counts.undecided) == (2, 1)
+    assert [(one.kept, one.errors, one.decided) for one in found] == [(1, 0, False), (1, 1, True)]
+    assert (counts.waiting, counts.undecided) == (2, 1)
 
 
 def test_the_states_and_a_recorded_alarm_that_stays():
@@ -81,7 +79,8 @@ def test_the_states_and_a_recorded_alarm_that_stays():
     assert broken.state is State.BROKEN
     assert 100 < broken.held.alarm < 200
     assert broken.alarm_at == broken.held.alarm - 0.5
-    assert "carry no guarantee" in broken.advice()[0]
+    assert broken.advice()[0] == ALARM
+    assert "carry no guarantee" in broken.advice()[1]
     found = report_on(watched(many(300), broken_since=123.0))
     assert (found.is_broken, found.alarm_at, found.held.alarm) == (True, 123.0, None)
     every = many(300, wrong_from=100)
@@ -110,10 +109,10 @@ def test_what_was_decided_without_a_sample_counts_for_nothing_and_broken_promise
     assert (found.held.audits, found.counts.unsampled, found.predicted.n) == (20, 300, 20)
     assert any("300 of 320" in one for one in found.advice())
     one = watched([audited("q1", True), decision("q2"), decision("q2"), decision("q3", probability=None)])
-    assert [found.judgment_id for found in candidates(one)] == ["q2-a"]
-    assert labelled(one) == [("a", None)]
+    assert [found.judgment_id for found in one.tally.candidates()] == ["q2-a"]
+    assert one.tally.labelled() == [("a", None)]
     good, bad = watched(many(200)), watched(many(150, wrong_from=0, every=2))
-    assert reports_on([(good, None), (bad, None)]) == [report_on(bad), report_on(good)]
+    assert reports_on([good, bad]) == [report_on(bad), report_on(good)]
 
 
 def test_the_id_depends_on_what_is_promised():

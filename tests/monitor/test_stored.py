@@ -7,7 +7,6 @@ import pytest
 from metajudge.monitor import stored
 from metajudge.monitor.records import reports, watched_promises
 from metajudge.store import open_store, run_results
-from metajudge.store.rows import annotated_data
 from metajudge.types import text_digest
 from tests.doubles.crowds import crowd
 from tests.doubles.postgres_urls import stores_on_postgres
@@ -59,21 +58,8 @@ async def test_a_database_gives_what_a_file_gives(tmp_path, calibration, postgre
     for location in (tmp_path / "s.duckdb", postgres):
         store = await filled(location, calibration)
         found.append(told(await reports(store, now=0.0)))
-        (watched,) = await watched_promises(store, now=0.0)
-        questions = {one.judgment_id: one.question for one in watched.decisions}
+        (watched,) = await watched_promises(store, now=0.0, keep=True)
+        questions = {one.judgment_id: one.question for one in watched.tally.decisions}
         assert questions["new3/owl/AB"] == text_digest("new question 3")
         await store.close()
     assert found[0] == found[1]
-
-
-async def test_only_stamped_versions_are_read(tmp_path, calibration):
-    store = await filled(tmp_path / "s.duckdb", calibration)
-    found = await store.ask(lambda connection: run_results.stamped_versions(connection, 1))
-    rows = await store.ask(
-        lambda connection: connection.execute("SELECT annotation_id, payload FROM annotations").fetchall()
-    )
-    told = {number: annotated_data("{}", payload) for number, payload in rows}
-    assert {one.number for one in found} == {
-        number for number, one in told.items() if one.get("probability") is not None or one.get("outside_guarantee")
-    }
-    await store.close()

@@ -165,12 +165,12 @@ def page(found: AuditDocument) -> Report:
     rows = tuple(words.holdings_in_words(found.holdings))
     held = Table(caption="What the file holds", columns=columns("What", "Held"), rows=rows)
     sections = [
-        Section(title="What the file holds and supports", blocks=(held, tables.supports(found))),
         _side_by_side(found),
+        *([_next(found)] if found.next else []),
+        Section(title="What the file holds and supports", blocks=(held, tables.supports(found))),
         *(_judge(found, judge) for judge in found.judges),
         *map(_jury, found.juries),
         *_independence(found),
-        *([_next(found)] if found.next else []),
         *([Section(title="Notes", paragraphs=found.notices)] if found.notices else []),
     ]
     return Report(
@@ -185,8 +185,7 @@ def card(found: AuditDocument) -> Report:
     """What a pull request should show: the judges side by side, the findings, the corrected rates."""
     blocks = (tables.comparison(found),) if found.judges else ()
     sections = [Section(title="Judges", paragraphs=() if found.judges else found.notices, blocks=blocks)]
-    findings = tuple(f"{judge.judge}: {check.sentence}" for judge, check in found.findings)
-    sections.append(Section(title="Findings", paragraphs=findings or ("None.",)))
+    sections.append(Section(title="Findings, the costliest first", paragraphs=_findings(found) or ("None.",)))
     every = [rate for judge in found.judges for rate in judge.rates]
     if every:
         left = len(every) - MOST_RATES
@@ -221,7 +220,7 @@ def _changed_most(found: AuditDocument) -> list[CorrectedRate]:
 
 def _underpowered(judge: AuditedJudge) -> str:
     weak = [one for one in judge.checks if one.status == "underpowered"]
-    needs = [f"{one.title} ({words.needed(one)})" for one in weak]
+    needs = [f"{one.title}: {one.sentence}" if one.unsure else f"{one.title} ({words.needed(one)})" for one in weak]
     return f"{judge.judge}: {'; '.join(needs)}." if needs else ""
 
 
@@ -229,7 +228,17 @@ def _side_by_side(found: AuditDocument) -> Section:
     title = "The rates that the correction changes most"
     others = _present([*rates(_changed_most(found), title, judges=True), scale_use(found)])
     blocks = (*_present([agreement(found)]), tables.comparison(found), *others)
-    return Section(title="Judges side by side", blocks=blocks)
+    return Section(title="Judges side by side", paragraphs=_findings(found), blocks=blocks)
+
+
+def _findings(found: AuditDocument) -> tuple[str, ...]:
+    """Every finding, the costliest first."""
+    return tuple(
+        f"{name_of(judge, found)}: {check.title}"
+        + ("" if check.cost is None else f", {100 * check.cost:.1f} % of its verdicts likely wrong by it")
+        + f". {check.sentence}"
+        for judge, check in found.findings
+    )
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Section:
@@ -253,6 +262,8 @@ def _said(judge: AuditedJudge) -> Iterator[str]:
         f"{judge.n_labelled:,} comparable with a label; {judge.n_no_verdict:,} without a verdict."
     )
     yield from (f"{check.title}: {check.sentence}" for check in judge.findings)
+    if judge.alternative is not None:
+        yield f"{words.alternative(judge.alternative)}."
 
 
 def _figures(judge: AuditedJudge) -> Table:
@@ -295,9 +306,9 @@ def _contested(judge: AuditedJudge) -> Table:
         "Where people themselves disagree",
         [] if judge.contested is None else [judge.contested],
         ("Errors", lambda _: judge.judge),
-        (("People disagree %", "percent"), lambda one: words.cell(one.disagreed)),
-        (("People agree %", "percent"), lambda one: words.cell(one.agreed)),
-        (("Difference, points", "points"), lambda one: words.cell(one.difference)),
+        (("People disagree %", "percent"), lambda one: words.cell(one["disagreed"])),
+        (("People agree %", "percent"), lambda one: words.cell(one["agreed"])),
+        (("Difference, points", "points"), lambda one: words.cell(one["difference"])),
         notes=("A higher error rate where people disagree is expected of any judge: the label itself is less sure",),
     )
 

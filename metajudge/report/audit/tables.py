@@ -60,7 +60,7 @@ def checks(judge: AuditedJudge) -> Table:
 
     return table_with(
         f"Checks of {judge.judge}",
-        judge.checks,
+        words.by_cost(judge.checks),
         ("Check", lambda one: one.title),
         ("Result", lambda one: words.STATUS[one.status]),
         ("Effect (95 %)", lambda one: f"{words.effect(one)}: {one.unit}"),

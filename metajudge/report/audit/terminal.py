@@ -13,8 +13,10 @@ from metajudge.report.tables import one_line
 
 WIDTH = 80
 NAME = 12
-JUDGE = 24
+JUDGE = 22
 FIGURE = 39
+MOST_JUDGES, MOST_FINDINGS = 8, 4
+"""So many are on the first screen, which has 24 lines at most."""
 MOST_WORST, FEW = 3, 3
 """So many disagreements are shown of each judge where there are few judges, else one."""
 QUOTED = 140
@@ -36,15 +38,24 @@ STYLES = {
 
 
 def lines(found: AuditDocument) -> Iterator[Text]:
-    """What an audit prints: holdings, support, judges side by side, each judge, the jury, notes, next commands."""
+    """What an audit prints: what each judge is worth, findings and the next command on one screen, then the details."""
     yield _bold(words.headline(found))
     yield _line(words.summary(found))
+    yield from _side_by_side(found, most=MOST_JUDGES)
+    yield from _costliest(found)
+    step = next((one for one in found.next if one.command), None)
+    if step is not None:
+        yield _line("")
+        reason = _cut(f"Next: {step.goal}: {words.plain_name(step.reason)}", 2 * WIDTH - 20)
+        yield from _wrapped(reason, "", "  ", "bold", len("Next"))
+        yield _line(f"  {step.command}")
     yield from _section("What the file holds")
     for name, text in words.holdings_in_words(found.holdings):
         yield from _wrapped(text, f"  {name:<{NAME}}  ", " " * (NAME + 4))
     yield from _section("What it supports today")
     yield from _supports(found)
-    yield from _side_by_side(found)
+    if len(found.judges) > MOST_JUDGES or len(found.ceilings) > 1:
+        yield from _side_by_side(found)
     if any(judge.checks for judge in found.judges):
         yield _line("")
         yield from _wrapped(CHECKS.format(level=100 * found.level), "  ", "  ")
@@ -81,23 +92,52 @@ def _supports(found: AuditDocument) -> Iterator[Text]:
                 yield from _wrapped(one.add, "       + ", "         ")
 
 
-def _side_by_side(found: AuditDocument) -> Iterator[Text]:
+def _side_by_side(found: AuditDocument, most: int | None = None) -> Iterator[Text]:
+    """The judges by how often they are right, or like their peers; with ``most``, a table of so many rows at most."""
     if not found.judges:
         return
-    yield from _section("Judges side by side")
     labelled = any("accuracy" in judge.figures for judge in found.judges)
-    share = "right % (95 %)" if labelled else "like peers % (95 %)"
-    yield _line(f"  {'':<{JUDGE}} {'verdicts':>8} {share:>21} {'kappa':>6}  findings".rstrip())
-    for judge in found.judges:
-        figure = judge.figures.get("accuracy" if labelled else "peer_agreement")
-        text = "-" if figure is None else words.value_and_interval(figure, "percent").replace(" %", "")
+    share, by = ("right % (95 %)", "accuracy") if labelled else ("like peers % (95 %)", "peer_agreement")
+    figures = [(judge, judge.figures.get(by)) for judge in found.judges]
+    if most is not None:
+        figures.sort(key=lambda one: 1.0 if one[1] is None else -one[1].estimate)
+    left = 0 if most is None or len(figures) <= most else len(figures) - most + 1
+    yield from _section(f"{'Judges':<{JUDGE + 2}} {'verdicts':>8} {share:>21} {'n':>6} {'kappa':>5}  findings")
+    for judge, figure in figures[: len(figures) - left]:
         kappa = "-" if judge.kappa is None else f"{judge.kappa:.2f}"
         name = shortened(one_line(tables.name_of(judge, found)), JUDGE)
-        yield _line(f"  {name:<{JUDGE}} {judge.n:>8,} {text:>21} {kappa:>6}  {len(judge.findings)}")
-    for ceiling in found.ceilings:
-        agreement = words.value_and_interval(ceiling.agreement, "percent").replace(" %", "")
+        yield _line(f"  {name:<{JUDGE}} {judge.n:>8,} {_measured(figure)} {kappa:>5}  {len(judge.findings)}")
+    if left:
+        yield _line(f"  and {left} more, in the table below")
+    for ceiling in found.ceilings if most is None or len(found.ceilings) == 1 else ():
         name = f"people ({words.KINDS[ceiling.kind][1]})" if len(found.ceilings) > 1 else "people (human ceiling)"
-        yield _line(f"  {name:<{JUDGE}} {ceiling.agreement.n:>8,} {agreement:>21}")
+        yield _line(f"  {name:<{JUDGE}} {ceiling.agreement.n:>8,} {_measured(ceiling.agreement)}")
+
+
+def _measured(figure: Figure | None) -> str:
+    """A share with its interval and n, as columns."""
+    if figure is None:
+        return f"{'-':>21} {'-':>6}"
+    text = words.value_and_interval(figure, "percent").replace(" %", "")
+    return f"{text:>21} {figure.n:>6,}"
+
+
+def _costliest(found: AuditDocument) -> Iterator[Text]:
+    """The findings that cost most, one line each."""
+    if not found.findings:
+        return
+    shown = found.findings[:MOST_FINDINGS]
+    count = f"{len(shown)} of {len(found.findings)}"
+    yield from _section(f"Findings, the costliest first ({count}): % of verdicts likely wrong by it")
+    for judge, check in shown:
+        cost = "-" if check.cost is None else f"{100 * check.cost:.1f}"
+        name = shortened(one_line(tables.name_of(judge, found)), JUDGE - 6)
+        yield _line(f"  {cost:>5}  {name:<{JUDGE - 6}} {shortened(check.title, TITLE):<{TITLE}} {_effect(check):>25}")
+
+
+def _effect(check: Check) -> str:
+    """The effect with its interval, without units and n; empty where it is not estimated."""
+    return words.effect(check).rpartition(", n ")[0].replace(" points", "").replace(" %", "")
 
 
 def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Text]:
@@ -106,6 +146,8 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Text]:
         kind = words.figure_kind(name, judge)
         text = f"{words.value_and_interval(figure, kind)}, n {figure.n:,}"
         yield from _wrapped(text, f"  {words.figure_title(name, judge):<{FIGURE}} ", " " * (FIGURE + 3))
+    if judge.alternative is not None:
+        yield from _wrapped(words.alternative(judge.alternative), "  ", "      ")
     yield from _classes(judge)
     if len(found.judges) <= FEW and len(judge.rates) < FEW:
         for rate in judge.rates:
@@ -114,8 +156,7 @@ def _judge(found: AuditDocument, judge: AuditedJudge) -> Iterator[Text]:
         yield from _rates(judge.rates)
     if judge.checks:
         yield _line("")
-    order = tuple(STYLES)
-    for check in sorted(judge.checks, key=lambda one: order.index(one.status)):
+    for check in words.by_cost(judge.checks):
         yield from _check(check)
     yield from _worst(judge, MOST_WORST if len(found.judges) <= FEW else 1)
 
@@ -173,11 +214,10 @@ def _check(check: Check) -> Iterator[Text]:
     """One line with the effect and the smallest effect that would show; more where that says something."""
     status = words.STATUS[check.status]
     sees = "" if check.smallest_effect is None else f"  sees {100 * check.smallest_effect:>5.1f}"
-    effect = words.effect(check).rpartition(", n ")[0].replace(" points", "").replace(" %", "")
-    effect = effect or f"not estimated, n {check.n:,}"
+    effect = _effect(check) or f"not estimated, n {check.n:,}"
     text = f"  {status:<12}  {shortened(one_line(check.title), TITLE):<{TITLE}} {effect:>23}{sees}"
     yield _line(text.rstrip(), STYLES[check.status], 2 + len(status))
-    if check.status in ("finding", "error", "not_estimable"):
+    if check.unsure or check.status in ("finding", "error", "not_estimable"):
         yield from _wrapped(check.sentence, " " * 16, " " * 16)
     elif check.status == "underpowered" and (enough := words.enough_for(check, "would see")):
         yield _line(f"{'':16}{check.n:,} here; about {enough}")
@@ -195,12 +235,12 @@ def _worst(judge: AuditedJudge, most: int) -> Iterator[Text]:
         yield from _wrapped(one_line(head), "    ", "      ")
         for name in ("question", "response", "rationale"):
             if text := one_line(getattr(one, name)):
-                yield from _wrapped(_cut(text), f"      {name:<10} ", " " * 17)
+                yield from _wrapped(_cut(text, QUOTED), f"      {name:<10} ", " " * 17)
     yield _line("    (more in the report of --out DIR)")
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= QUOTED else text[: QUOTED - 3].rstrip() + "..."
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
 
 
 def _jury(jury: Jury) -> Iterator[Text]:

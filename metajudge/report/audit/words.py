@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from metajudge.audit.card import AuditDocument, AuditedJudge, Check, CorrectedRate, Figure, Holdings, Kappa
+from metajudge.audit.card import Alternative, AuditDocument, AuditedJudge, Check, CorrectedRate, Figure, Holdings, Kappa
 from metajudge.evidence.dependence import JudgesTogether, sentences
 from metajudge.evidence.local_dependence import FEWEST_QUESTIONS
 from metajudge.report.document import Absent, Cell, Kind, Measured
@@ -26,6 +26,9 @@ STATUS: Final = {
     "not_estimable": "no estimate",
     "error": "error",
 }
+
+ORDER: Final = ("finding", "error", "underpowered", "not_estimable", "none")
+"""Of checks, by how they ended."""
 
 _UNITS: Final[dict[Kind, str]] = {"percent": " %", "points": " points"}
 _TITLES: Final = {
@@ -101,6 +104,21 @@ def effect(check: Check) -> str:
         return f"not estimated (n {check.n:,})"
     kind: Kind = "percent" if check.name == "copy" else "points"
     return f"{_with_ends(check.estimate, check.interval, kind)}, n {check.n:,}"
+
+
+def by_cost(checks: Sequence[Check]) -> list[Check]:
+    """Checks by how they ended, the costliest of those first."""
+    return sorted(checks, key=lambda one: (ORDER.index(one.status), -(one.cost or 0.0)))
+
+
+def alternative(one: Alternative) -> str:
+    """The alternative-annotator test in a sentence."""
+    shares = ", ".join(f"{share:.2f} at epsilon {epsilon}" for epsilon, share in one.winning.items())
+    return (
+        f"Alternative-annotator test against {counted(one.annotators, 'person', 'people')}: as near to the others as "
+        f"the person left out in {value_and_interval(one.advantage, 'percent')} (rho); winning rate {shares} (omega; "
+        "from 0.50 on it may stand in for one of them)"
+    )
 
 
 def untested(check: Check) -> str:
