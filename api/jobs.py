@@ -24,6 +24,7 @@ from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.store.jobs import FREE, LEASE_S, JobRow, Lane, ResultRow, StoredJobs
 from metajudge.store.store import GatheredReads, Store
 from metajudge.types import Judgment
+from metajudge.vetting.engine import marked
 
 from .limits import Limits
 from .metrics import Metrics
@@ -424,7 +425,7 @@ class JobQueue:
         around = evidence.get(judgment.item.id, ())
         contents = ItemContents.among(around)
         if (objection := contents.objection(judgment)) is not None:
-            assessment = self._panels.vetter(choice).refused(judgment, objection)
+            assessment = marked(self._panels.vetter(choice).refused(judgment, objection), judgment)
         else:
             agreed = [other for other in around if contents.objection(other) is None]
             assessment = await self._panels.vet(judgment, choice, agreed)

@@ -8,7 +8,7 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from metajudge.types import Judgment
+from metajudge.readers.loose import GivenJudgment
 
 from .panels import Choice
 
@@ -47,6 +47,12 @@ EXAMPLE_CATEGORY: dict[str, Any] = {
 }
 
 
+EXAMPLE_LOOSE: dict[str, Any] = {
+    **{name: EXAMPLE_JUDGMENT["item"][name] for name in ("question", "category")},
+    "responses": list(EXAMPLE_JUDGMENT["item"]["responses"].values()),
+    **{name: EXAMPLE_JUDGMENT[name] for name in ("judge", "rationale")},
+    "verdict": "B",
+}
 EXAMPLE_CASE: dict[str, Any] = {
     "id": "case-1",
     "type": "climate",
@@ -75,8 +81,8 @@ class Strict(BaseModel):
 class VetRequest(Choice):
     """A judgment, and how to vet it."""
 
-    judgment: Judgment = Field(examples=[EXAMPLE_JUDGMENT])
-    others: list[Judgment] = Field(
+    judgment: GivenJudgment = Field(examples=[EXAMPLE_JUDGMENT])
+    others: list[GivenJudgment] = Field(
         default=[],
         max_length=500,
         description="Judgments used as evidence, such as the other order or other judges of the item; not vetted.",
@@ -92,8 +98,10 @@ def _kind(body: Any) -> str:
     return "request" if isinstance(body, VetRequest) or (isinstance(body, dict) and "judgment" in body) else "record"
 
 
-VetBody = Annotated[Annotated[VetRequest, Tag("request")] | Annotated[Judgment, Tag("record")], Discriminator(_kind)]
-"""A plain judgment record, or a request that contains one: distinguished by the field ``judgment``."""
+VetBody = Annotated[
+    Annotated[VetRequest, Tag("request")] | Annotated[GivenJudgment, Tag("record")], Discriminator(_kind)
+]
+"""A judgment, or a request that contains one: distinguished by the field ``judgment``."""
 
 
 class Health(BaseModel):

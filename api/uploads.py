@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from fastapi import HTTPException, Request
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
+
+from metajudge.readers.loose import GivenJudgment
+from metajudge.types import Judgment
 
 from .computing import ClientGoneError
 from .errors import ProblemError
@@ -40,13 +43,14 @@ async def receive_upload(
     noun = record.__name__.lower()
     in_lines = is_in_lines(request, "application/json")
     lines = receive_lines(request.stream(), longest) if in_lines else _array(request, longest, noun)
+    read: TypeAdapter[Record] = TypeAdapter(GivenJudgment if record is Judgment else record)
     problems: list[str] = []
     items, seen = 0, hashlib.sha256()
     try:
         with path.open("wb") as file:
             async for line in lines:
                 try:
-                    kept = record.model_validate_json(line).model_dump_json().encode() + b"\n"
+                    kept = read.validate_json(line).model_dump_json().encode() + b"\n"
                 except ValidationError as error:
                     problems.append(f"{noun} {items + 1}: {problems_of(error)[0]}")
                     if len(problems) == MOST_PROBLEMS:

@@ -66,7 +66,7 @@ class ResultPage(BaseModel):
     )
 
 
-@_batch("/vet/batch", "Vet many judgments in the background", EXAMPLE_JUDGMENT, "Judgment")
+@_batch("/vet/batch", "Vet many judgments in the background", EXAMPLE_JUDGMENT, "Judgment", "LooseJudgment")
 async def vet_batch(call: CallDep, choice: Annotated[Choice, Query()], key: IdempotencyKey = None) -> Response:
     """Accepts judgments as a JSON array, or as JSONL (`application/x-ndjson`), which is written to disk as it arrives.
 

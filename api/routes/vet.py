@@ -14,12 +14,13 @@ from metajudge.types import AgentResult, Assessment, Judgment
 from ..deps import CallDep, ServiceDep
 from ..errors import problem_of, request_id_of, status_of
 from ..idempotency import IdempotencyKey, answered_once
-from ..schemas import EXAMPLE_CATEGORY, EXAMPLE_GRADE, EXAMPLE_JUDGMENT, VetBody, VetRequest
+from ..schemas import EXAMPLE_CATEGORY, EXAMPLE_GRADE, EXAMPLE_JUDGMENT, EXAMPLE_LOOSE, VetBody, VetRequest
 
 router = APIRouter(prefix="/v1", tags=["vet"])
 
 EXAMPLES: Any = {
     "judgment": {"summary": "A plain judgment record", "value": EXAMPLE_JUDGMENT},
+    "loose": {"summary": "Question, responses and verdict; ids and judge are filled in", "value": EXAMPLE_LOOSE},
     "grade": {"summary": "A grade on a declared scale, with people's labels", "value": EXAMPLE_GRADE},
     "category": {"summary": "A category: `true`, `false` or a word", "value": EXAMPLE_CATEGORY},
     "with choices": {
@@ -36,7 +37,10 @@ def _asked(body: VetBody) -> VetRequest:
 
 @router.post("/vet", summary="Vet one judgment", response_model=Assessment)
 async def vet(call: CallDep, body: Given, key: IdempotencyKey = None) -> Response:
-    """Vets one judgment: a plain record, or a request that also names panel and rubric.
+    """Vets one judgment: a plain record, loose data, or a request that also names panel and rubric.
+
+    A verdict that stands alone is answered by the probability that a stored fit of its judge's history gives; without
+    one a person is to be asked (`do`), and the reason says what would answer it.
 
     If models could not be asked or gave no usable answer, the response is 200 with status
     `failed` or `unscored` and typed reasons. A stored assessment by the same panel is returned without asking again.

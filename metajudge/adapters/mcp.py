@@ -48,8 +48,8 @@ LARGEST_ANSWER = 200_000
 Judgment = Annotated[
     dict[str, Any],
     Field(
-        description="One verdict: {id, item: {id, question, responses: {A: text, B: text}}, judge, verdict, "
-        "rationale}. verdict is A>B, B>A or A=B for a pair, a number for a grade, a word for a category."
+        description="One verdict: {question, responses: [text, text], judge, verdict, rationale}. verdict is A, B, A>B "
+        "or tie for a pair, a number for a grade, a word for a category. Or a full record with id and item."
     ),
 ]
 FileName = Annotated[str, Field(description="A file, relative to the folder that the server was started for.")]

@@ -17,6 +17,7 @@ from metajudge.calibration.profiles import Drift, drift
 from metajudge.calibration.quality import Quality, Resampled
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
+from metajudge.cli.calibrate_history import history
 from metajudge.cli.calibrate_threshold import (
     AgentScoresOption,
     DataOption,
@@ -204,6 +205,7 @@ app = typer.Typer(
 )
 
 app.command("threshold")(threshold)
+app.command("history")(history)
 
 SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Default: by the verdicts' kind."
 

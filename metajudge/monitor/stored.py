@@ -31,6 +31,13 @@ _MOST_ITEMS: Final = 200_000
 """Items whose questions' digests are in memory."""
 
 
+async def keep_calibration(store: Store, calibration: Calibration, *, now: float) -> None:
+    """Keeps a calibration's content, once a digest, so that probabilities can be explained without its file."""
+    if not await store.audit_log.entries(CALIBRATION, calibration.digest, limit=1):
+        content = orjson.loads(calibration.to_json())
+        await store.audit_log.append(CALIBRATION, calibration.digest, content, now=now)
+
+
 async def promises(
     store: Store, *, now: float, broken: Mapping[str, float], reviewed_only: bool = False, keep: bool = False
 ) -> list[Watched]:

@@ -1,12 +1,13 @@
 """Why a record is invalid, in one short line that speaks of the user's fields."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from metajudge.errors import InputError
+from metajudge.readers.loose import JUDGMENTS
 from metajudge.types import Item, Judgment
 
 _EXPECTED = {
@@ -23,7 +24,8 @@ _MOST = 3
 M = TypeVar("M", bound=BaseModel)
 
 JudgmentLike = Judgment | Mapping[str, Any]
-"""A judgment, or plain data of the same shape (``metajudge schema judgment`` prints it)."""
+"""A judgment, plain data of the same shape (``metajudge schema judgment`` prints it), or loose data
+(:class:`~metajudge.readers.loose.LooseJudgment`)."""
 
 ItemLike = Item | Mapping[str, Any]
 """An item, or plain data of the same shape."""
@@ -94,7 +96,7 @@ def _shown(value: Any) -> str:
 
 
 def as_judgment(given: JudgmentLike, *, place: str = "the judgment") -> Judgment:
-    """The judgment itself, or the one that plain data describes; see :func:`as_record`."""
+    """The judgment itself, or the one that plain or loose data describes; see :func:`as_record`."""
     return as_record(given, Judgment, place)
 
 
@@ -113,7 +115,8 @@ def as_record(given: M | Mapping[str, Any], kind: type[M], place: str) -> M:
         name = kind.__name__
         article = "an" if name[0] in "AEIOU" else "a"
         raise InputError(f"{place} is a {type(given).__name__}; give {article} {name}, or a dict with its fields")
+    read = cast("Callable[[Any], M]", JUDGMENTS.validate_python if kind is Judgment else kind.model_validate)
     try:
-        return kind.model_validate(given)
+        return read(given)
     except ValidationError as error:
         raise InputError(f"{place} is not valid: {reason_of(error)}") from None

@@ -253,6 +253,9 @@ class _Vetted(Frozen):
     panel_digest: str
     judgment_digest: str
     seed: int | None = None
+    defaulted: tuple[Literal["judge", "id", "item_id"], ...] = left_out(
+        "What the judgment was sent without: its judge is `unknown` then, its ids are digests.", ()
+    )
 
 
 class Assessment(Spent, _Vetted):

@@ -19,6 +19,9 @@ from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ran
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 
+Defaulted: TypeAlias = Literal["judge", "id", "item_id"]
+"""A field of a judgment that was filled in (:mod:`metajudge.readers.loose`)."""
+
 Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 """The lowest and the highest grade, or the categories; the order of categories is from worst to best."""
 
@@ -157,6 +160,7 @@ class Judgment(Frozen):
     labels: tuple[NonEmpty, ...] | None = None
     instruction: str | None = Field(default=None, description="The instruction to the judge.")
     meta: Data[dict[str, Any]] = Field(default_factory=dict, description="The caller's own data, kept as it is.")
+    defaulted: tuple[Defaulted, ...] = left_out("What the caller did not say: ids are digests then.", ())
 
     @model_validator(mode="before")
     @classmethod

@@ -15,6 +15,7 @@ from metajudge.types.decision import Absent
 
 if TYPE_CHECKING:
     from metajudge.decision import Policy
+    from metajudge.vetting.alone import Alone
     from metajudge.vetting.probability import Probabilities
 
 
@@ -97,7 +98,7 @@ def annotated_column(
     codes: Indices,
     panel_of: Callable[[str | None], Panel],
     *,
-    probabilities: "Probabilities | None" = None,
+    probabilities: "Probabilities | Alone | None" = None,
     rows: Indices,
     policy: "Policy | None" = None,
     broken: Collection[str] = frozenset(),
@@ -163,7 +164,7 @@ def _calibrated(
     found: Sequence[Assessment],
     codes: Indices,
     panels: Sequence[Panel],
-    probabilities: "Probabilities | None",
+    probabilities: "Probabilities | Alone | None",
     rows: Indices,
     policy: bool,
     broken: Collection[str],

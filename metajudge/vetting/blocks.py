@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what is read where free evidence is weighed, or a calibrati
     from metajudge.calibration.calibration import Calibration
     from metajudge.decision import Policy
     from metajudge.evidence.rewards import RewardScore
+    from metajudge.vetting.alone import Alone
     from metajudge.vetting.intake import Intake
     from metajudge.vetting.outcomes import Outcomes
     from metajudge.vetting.probability import Probabilities
@@ -44,7 +45,7 @@ class Vetting:
 
     Attributes:
         evidence: what free evidence says, where a panel weighs it.
-        probabilities: what the calibration says, where there is one.
+        probabilities: what the calibration says, where there is one, or of verdicts that stand alone stored fits.
     """
 
     table: "Intake | None"
@@ -55,7 +56,7 @@ class Vetting:
     run_id: str = ""
     keep_failures: bool = False
     evidence: "Outcomes | None" = None
-    probabilities: "Probabilities | None" = None
+    probabilities: "Probabilities | Alone | None" = None
     _found: dict[tuple[int, int], tuple[int, Assessment]] = field(default_factory=dict)
     _earlier: dict[int, Assessment] = field(default_factory=dict)
     _keys_of: dict[int, str] = field(default_factory=dict)
@@ -97,6 +98,8 @@ class Vetting:
                 )
 
         await off_the_loop(weighed, table.characters)
+        if by_evidence and self.probabilities is None and self.completion.history is not None:
+            self.probabilities = await self.completion.history.of(table)
 
     async def settle(self, records: "Sequence[tuple[int, int, Judgment | None]]") -> list[Block | None]:
         """Vets what needs no model: by free evidence, or as an earlier run has vetted it.

@@ -219,7 +219,7 @@ class Engine(Session):
         [known] = await vetting.settle([(0, 0, judgment)])
         block = known or await vetting.ask(0, 0, judgment, heard)
         await self._finishing.open_reviews()
-        return block.assessments[0]
+        return marked(block.assessments[0], judgment)
 
     async def vet_all(
         self,
@@ -297,7 +297,7 @@ class Engine(Session):
                 if on_result is not None:
                     of = block.judgments or [table.texts.judgment(row) for row in block.rows.tolist()]
                     for place, judgment, assessment in zip(block.places, of, block.assessments, strict=True):
-                        on_result(place, judgment, assessment)
+                        on_result(place, judgment, marked(assessment, judgment))
 
             async def settle(jobs: Sequence[Job[Record, Block]]) -> list[Block | None]:
                 found = await vetting.settle([(job.index, *job.record) for job in jobs])
@@ -333,6 +333,7 @@ class Engine(Session):
             self._finishing.say_without_labels(self._notices.say)
         self._finishing.describe(summary, own)
         await vetting.prepare(self._right, rewards, own=None if own is None else own.calibration)
+        summary.calibrated |= vetting.probabilities is not None
         if vetting.evidence is not None:
             summary.describe_evidence(vetting.evidence.rules, vetting.evidence.dependence)
         return table.wanted
@@ -368,6 +369,12 @@ class Engine(Session):
 
     def _build(self, panel: PanelConfig) -> Vetter:
         return build_vetter(panel, self.resources, early_exit=False, models=self.objects)
+
+
+def marked(assessment: Assessment, judgment: Judgment) -> Assessment:
+    """An assessment with the names of the fields that its judgment was sent without."""
+    found = judgment.defaulted
+    return assessment.model_copy(update={"defaulted": found}) if found else assessment
 
 
 def _checked(judgments: Sequence[JudgmentLike]) -> list[Judgment]:

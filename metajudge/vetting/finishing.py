@@ -1,6 +1,5 @@
 """What follows on vetting: a probability, a policy's decision, a place in the store, a review by people."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from metajudge.reviews.opening import Reviewed
     from metajudge.reviews.review import ReviewRow
     from metajudge.stats.arrays import Bools, Indices
+    from metajudge.vetting.history import History
     from metajudge.vetting.intake import Intake
     from metajudge.vetting.own_fit import OwnFit
     from metajudge.vetting.probability import Probabilities
@@ -49,6 +49,7 @@ class Completion:
     Attributes:
         uses_labels: whether labels of an input give its probabilities where free evidence alone would decide.
         opened: reviews queued so far that were not there before.
+        history: answers verdicts that stand alone, where there is no calibration.
 
     Raises:
         ConfigurationError: a review sample outside [0, 1], or no reviewer.
@@ -73,6 +74,8 @@ class Completion:
             calibration = load_calibration(calibration)
         self.calibration = calibration
         self.policy: Policy | None = None
+        self.history: History | None = None
+        self._fits: Sequence[str] = ()
         self.opened = 0
         self._allow_other = allow_other
         self._given = policy
@@ -110,22 +113,21 @@ class Completion:
         self._store, self._seed = store, vetter.seed or 0
         if store is not None and self.calibration is not None:
             from metajudge.monitor.records import BrokenPromises
+            from metajudge.monitor.stored import keep_calibration
 
             self._broken = BrokenPromises(store)
-            await self._remember(store, self.calibration)
+            await keep_calibration(store, self.calibration, now=time.time())
+        if self.uses_labels:
+            from metajudge.vetting.history import History
+
+            self.history = History(store)
+            self._fits = sorted((await self.history.fits()).values())
         if self._given is None:
             return
         from metajudge.feedback.loop import policy_in_force
 
         self.policy = await policy_in_force(self._given, store)
         self.check(self.policy, vetter, say)
-
-    async def _remember(self, store: Store, calibration: "Calibration") -> None:
-        from metajudge.monitor.stored import CALIBRATION
-
-        name = calibration.digest
-        if not await store.audit_log.entries(CALIBRATION, name, limit=1):
-            await store.audit_log.append(CALIBRATION, name, json.loads(calibration.to_json()), now=time.time())
 
     async def own_fit(self, table: "Intake", vetter: Vetter, right: Right | None) -> "OwnFit | None":
         """P(right) by the labels of the input; None where something else decides, or there are no labels.
@@ -142,7 +144,9 @@ class Completion:
         facts, wanted = table.facts, np.isin(np.arange(len(table.facts)), table.wanted)
         found = await off_the_loop(lambda: own_fit(facts, wanted, right), table.characters)
         if found is not None and self._store is not None:
-            await self._remember(self._store, found.calibration)
+            from metajudge.monitor.stored import keep_calibration
+
+            await keep_calibration(self._store, found.calibration, now=time.time())
         if found is None:
             for cut in {one.cut for one in vetter.panels}:
                 check_cut(cut, calibrated=False, policy=False)
@@ -180,6 +184,8 @@ class Completion:
         found: dict[str, Any] = {}
         if self.calibration is not None:
             found["calibration"] = self.calibration.digest
+        if self._fits:
+            found["history"] = self._fits
         if self.policy is not None:
             found["policy"] = {"name": self.policy.name, "digest": self.policy.digest}
         if self.policy is not None or self._audit_share:

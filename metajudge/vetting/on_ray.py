@@ -100,6 +100,8 @@ class RayEngine(Engine):
             lambda: self.finishing.probabilities(facts, self.vetter, wanted=wanted, rewards=rewards, own=fitted),
             table.characters,
         )
+        if vetting.probabilities is None and self._whole is not None and self.finishing.history is not None:
+            vetting.probabilities = await self.finishing.history.of(table)
         return table.wanted
 
     async def _vet_elsewhere(

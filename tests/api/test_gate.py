@@ -66,6 +66,9 @@ def client(tmp_path_factory):
 class TestScopes:
     @pytest.mark.parametrize(("method", "path", "allowed"), OPERATIONS)
     def test_a_key_may_do_what_its_scopes_say_and_no_more(self, client, method, path, allowed):
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
+            unknown = client.request(method, path, headers=headers)
+            assert (unknown.status_code, unknown.headers["www-authenticate"]) == (401, "Bearer")
         for scope in keys.Scope:
             answer = client.request(method, path, headers={"authorization": f"Bearer {scope * 8}"})
             if scope in allowed:
@@ -79,14 +82,6 @@ class TestScopes:
         told = {(method.upper(), path) for path, methods in paths.items() for method in methods if "/v1/" in path}
         tried = {(method, path.replace("/x", "/{}")) for method, path, _ in OPERATIONS}
         assert len(told) == len(tried)
-
-    @pytest.mark.parametrize(("method", "path", "allowed"), OPERATIONS)
-    def test_without_a_key_or_with_a_wrong_one_nothing_is_done(self, client, method, path, allowed):
-        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
-            answer = client.request(method, path, headers=headers)
-            assert answer.status_code == 401
-            assert answer.headers["www-authenticate"] == "Bearer"
-            assert answer.json()["status"] == 401
 
 
 class TestKeys:
@@ -102,10 +97,6 @@ class TestKeys:
         with socket.create_connection((client.base_url.host, client.base_url.port), 5) as one:
             one.sendall(b"POST /v1/vet HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{")
             assert one.recv(1000).startswith(b"HTTP/1.1 401 ")
-
-    def test_a_stranger_learns_nothing_from_a_bad_body(self, serve):
-        answer = serve(api_key=KEY).post("/v1/vet", content=b"{", headers={"content-type": "application/json"})
-        assert answer.status_code == 401
 
     def test_every_key_is_compared_in_constant_time(self, monkeypatch):
         compared = []
@@ -134,11 +125,6 @@ class TestRates:
         assert int(statuses[-1].headers["retry-after"]) in (29, 30)
         assert statuses[-1].headers["content-type"] == "application/problem+json"
         assert client.get("/healthz").status_code == 200
-
-    def test_a_key_has_its_own_rate_and_others_do_not_pay_for_it(self, serve):
-        client = serve(keys=(ring("read", rate=1), ring("read", name="other", key="o" * 32)))
-        assert [client.get("/v1/rubrics", headers=HEADERS).status_code for _ in range(2)] == [200, 429]
-        assert client.get("/v1/rubrics", headers={"x-api-key": "o" * 32}).status_code == 200
 
 
 class TestOtherSites:

@@ -111,9 +111,6 @@ class TestRebinding:
         assert "set-cookie" not in page.headers
         assert json.loads(keyless.get("/v1/reviews", headers={"host": EVIL}).text)["status"] == 403
 
-    def test_a_script_in_the_host_stays_text(self, keyless):
-        assert "<script" not in keyless.get("/reviews", headers={"host": "<script>x</script>"}).text.split("<main")[1]
-
 
 class TestOrigins:
     @pytest.mark.parametrize(
@@ -150,9 +147,6 @@ class TestOrigins:
             rule.check("POST", [(b"host", host.encode()), (b"origin", origin.encode())])
         with pytest.raises(HTTPException):
             rule.check("POST", [(b"host", b"a.example:8080"), (b"origin", https.encode())])
-
-    def test_reading_asks_for_no_origin(self, keyless):
-        assert keyless.get("/v1/assessments", headers={"origin": "http://evil.example"}).status_code == 200
 
     def test_a_site_that_cors_names_may(self):
         rule = hosts.HostRule(keyed=True, sites=("https://tools.example",))
@@ -193,7 +187,3 @@ class TestAllowedHosts:
     def test_what_is_no_host_name_is_refused_at_the_start(self, name):
         with pytest.raises(ConfigurationError, match="is not a host name"):
             hosts.allowed_names([name], "--allowed-host")
-
-    def test_names_are_brought_into_one_spelling(self):
-        given = ["Judge.Example.", "::1", "[0:0::1]", "10.0.0.7"]
-        assert hosts.allowed_names(given, "x") == ("judge.example", "::1", "10.0.0.7")

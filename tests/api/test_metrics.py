@@ -46,23 +46,6 @@ def test_answers_are_counted_by_route_and_status_and_their_times_add_up():
     assert samples["metajudge_request_seconds_count", (("route", "(none)"),)] == 1
 
 
-def test_what_the_meter_knows_is_told():
-    _, samples = told(metrics.Metrics())
-    assert samples["metajudge_model_calls_total", ()] == 7
-    assert samples["metajudge_model_replies_total", ()] == 5
-    assert samples["metajudge_model_failures_total", (("kind", "timeout"),)] == 2
-    assert samples["metajudge_tokens_total", (("kind", "input"),)] == 10
-    assert samples["metajudge_tokens_total", (("kind", "cache_write"),)] == 0
-    assert samples["metajudge_cost_usd_total", ()] == 0.25
-    assert samples["metajudge_queue_depth", ()] == 4
-
-
-def test_two_services_in_one_process_count_apart():
-    one, other = metrics.Metrics(), metrics.Metrics()
-    one.request("GET", "/", 200, 0.1)
-    assert not [name for name, _ in told(other)[1] if name == "metajudge_requests_total"]
-
-
 app_module = importlib.import_module("metajudge.api.app")
 metrics_port = importlib.import_module("metajudge.api.metrics_port")
 server_module = importlib.import_module("metajudge.api.server")
@@ -101,8 +84,3 @@ def test_a_port_that_is_taken_is_an_error_before_anything_is_served():
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match="try another --metrics-port"):
             metrics_port.bind_metrics("127.0.0.1", port)
-
-
-def test_an_address_without_a_port_is_refused():
-    with pytest.raises(ConfigurationError, match="give both"):
-        server_module.run([], lambda _file, _flags: None, metrics_host="0.0.0.0")

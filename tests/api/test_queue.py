@@ -3,13 +3,10 @@
 import importlib
 import json
 import random
-import signal
 
 import pytest
 
-from metajudge.types.location import PostgresUrl
 from tests.api.conftest import panel_of
-from tests.api.service_process import process
 from tests.api.test_jobs import app_limits, ended, records
 from tests.doubles.llm_server import score_answer
 
@@ -45,28 +42,6 @@ def test_followed_while_the_job_runs_the_pages_skip_and_repeat_nothing(store, se
     assert sorted(found) == list(range(ITEMS))
 
 
-@pytest.mark.slow
-def test_the_cursor_of_the_last_page_so_far_leads_on_to_what_comes_later(store, serve, shuffled):
-    client = serve(panels={"default": panel_of(shuffled, "a")}, store=store, limits=app_limits(job_workers=2))
-    location = client.post("/v1/vet/batch", json=records(20)).headers["location"]
-    first, cursor = follow(client, location, most=5)
-    assert cursor is not None
-    ended(client, location)
-    rest, last = follow(client, location, cursor)
-    assert last is None
-    assert sorted(first + rest) == list(range(20))
-    assert follow(client, location, cursor) == (rest, None), "a page asked for twice is another one"
-
-
-@pytest.mark.slow
-def test_the_first_page_of_a_job_without_results_leads_on(store, serve, models):
-    client = serve(panels={"default": panel_of(models(latency_s=1.0), "a")}, store=store)
-    location = client.post("/v1/vet/batch", json=records(2)).headers["location"]
-    page = client.get(f"{location}/results").json()
-    assert page == {"results": [], "next_cursor": queue.cursor_of(0)}
-    assert sorted(follow(client, location, page["next_cursor"])[0]) == [0, 1]
-
-
 def test_the_last_page_of_an_ended_job_leads_nowhere_even_if_it_is_full(store, serve):
     client = serve(store=store)
     location = client.post("/v1/vet/batch", json=records(4)).headers["location"]
@@ -96,27 +71,3 @@ def test_a_cursor_of_an_earlier_version_is_refused_rather_than_misread(store, se
     answer = client.get(f"{location}/results", params={"after": cursor})
     assert answer.status_code == 422
     assert "start again without `after`" in answer.json()["detail"]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_killed_in_between_the_cursor_of_before_leads_on_to_every_other_item(shuffled, store, tmp_path):
-    (tmp_path / "p.toml").write_text(
-        f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m1@{shuffled.url}"\n'
-    )
-    (tmp_path / "s.toml").write_text("[service.limits]\njob_workers = 4\n")
-    arguments = ["--config", "p.toml", "--config", "s.toml"]
-    arguments += ["--store", store.secret] if isinstance(store, PostgresUrl) else []
-    found, cursor, location = [], -1, None
-    for most in (15, 15, 10_000):
-        with process(tmp_path, *arguments) as (one, client):
-            if location is None:
-                location = client.post("/v1/vet/batch", json=records(ITEMS)).headers["location"]
-            more, cursor = follow(client, location, cursor, most=most)
-            found += more
-            if cursor is not None:
-                assert client.get(location).json()["state"] == "running", "it had ended before the kill"
-            one.send_signal(signal.SIGKILL)
-            one.wait()
-    assert cursor is None
-    assert sorted(found) == list(range(ITEMS))

@@ -129,12 +129,6 @@ class TestAllowedHosts:
         found = [one.allowed_hosts for one in options]
         assert found == [("flag.example", "b.example"), ("file.example",), ("env.example", "::1")]
 
-    def test_another_server_takes_them_too(self, options, monkeypatch):
-        monkeypatch.setenv("METAJUDGE_API_KEY", GOOD)
-        monkeypatch.setenv("METAJUDGE_ALLOWED_HOSTS", "judge.example")
-        server.app()
-        assert options[0].allowed_hosts == ("judge.example",)
-
     def test_what_is_no_name_is_refused_with_its_place(self, monkeypatch, tmp_path):
         assert "--allowed-host: '*' is not a host name" in refusal("--allowed-host", "*")
         (tmp_path / "s.toml").write_text('[service]\nallowed_hosts = ["http://a"]\n')

@@ -102,14 +102,6 @@ async def gone(jobs, *tables, within=10):
     await reached(swept, "something is left", within)
 
 
-async def test_the_upload_is_gone_once_the_job_has_ended(replica):
-    jobs = await replica(Panels())
-    job_id = await send(jobs, 5)
-    assert await left(jobs, "service_items") == 5
-    await ended(jobs, job_id)
-    await gone(jobs, "service_items")
-
-
 async def test_a_large_upload_is_whole_or_not_there(replica, monkeypatch):
     monkeypatch.setattr(importlib.import_module("metajudge.store.jobs"), "_ITEMS_AT_ONCE", 2)
     jobs = await replica(Panels())
@@ -182,16 +174,6 @@ async def test_what_a_replica_that_left_was_at_is_finished_by_the_other(replica)
     second = await replica(other)
     status = await ended(second, job_id)
     assert (status.state, status.done) == ("done", 120)
-
-
-async def test_a_lane_of_a_job_that_has_ended_is_dropped_and_not_taken_for_ever(replica):
-    jobs = await replica(Panels())
-    job_id = await send(jobs, 5)
-    await ended(jobs, job_id)
-    query = "INSERT INTO service_lanes (job_id, lane, lanes) VALUES ($1, 0, 8)"
-    await jobs._store.change(lambda connection: connection.execute(query, [job_id]))
-    await gone(jobs, "service_lanes")
-    assert (await jobs.status(job_id)).state == "done"
 
 
 async def test_changes_are_told_at_once_where_they_can_be(replica, location, monkeypatch):

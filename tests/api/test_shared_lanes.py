@@ -54,20 +54,6 @@ async def test_a_job_comes_with_its_lanes_and_each_is_leased_once(stores, tmp_pa
     assert {one.of for one in found} == {LANES}
 
 
-async def test_a_job_of_few_items_has_no_lane_without_one(stores, tmp_path):
-    await add_job(stores[0], tmp_path, 3)
-    assert [one.number for one in await all_taken(lanes_of(stores[1]))] == [0, 1, 2]
-
-
-async def test_put_back_a_lane_waits_behind_the_other_jobs_lanes(stores, tmp_path):
-    lanes = lanes_of(stores[0])
-    await add_job(stores[0], tmp_path, 1, "large")
-    mine = await lanes.take()
-    await add_job(stores[0], tmp_path, 1, "small", at=2.0)
-    await lanes.put_back(mine)
-    assert [one.job_id for one in await all_taken(lanes)] == ["small", "large"]
-
-
 async def test_a_lease_that_is_renewed_stays_and_one_that_is_not_runs_out(stores, tmp_path):
     await add_job(stores[0], tmp_path, 2)
     living, other = lanes_of(stores[0], lease_s=0.5), lanes_of(stores[1])
@@ -99,12 +85,6 @@ async def test_a_job_that_an_earlier_version_queued_elsewhere_gets_its_lanes(sto
     await lanes.supply()
     await lanes.supply()
     assert [(one.job_id, one.number) for one in await all_taken(lanes)] == [("job", number) for number in range(5)]
-
-
-async def test_an_ended_job_leaves_no_lane_behind(stores, tmp_path):
-    rows = await add_job(stores[0], tmp_path, 5)
-    await rows.end("job", "cancelled")
-    assert await lanes_of(stores[0]).take() is None
 
 
 def killed_at(place, how, *, within):

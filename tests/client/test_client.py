@@ -93,12 +93,6 @@ class TestResults:
             with running(app_module.ServiceOptions(panels={"default": panel_of(server, "a")}, **shared)) as plain:
                 yield str(plain.base_url)
 
-    @pytest.mark.slow
-    def test_asked_right_after_the_batch_it_waits_and_gives_all(self, slow):
-        with Client(slow, KEY) as client:
-            job = client.vet_batch(records(6))
-            assert [item for item, _ in client.results(job["job_id"])] == list(range(6))
-
     def test_not_waited_for_it_gives_what_there_is_and_says_how_many_are_missing(self, slow):
         with Client(slow, KEY) as client:
             job = client.vet_batch(records(20))
@@ -110,13 +104,6 @@ class TestResults:
         assert len(found) >= 3
         assert caught.value.missing == 20 - len(found)
         assert caught.value.job["state"] == "running"
-
-    async def test_asynchronously_not_waited_for_it_says_how_many_are_missing(self, slow):
-        async with AsyncClient(slow, KEY) as client:
-            job = await client.vet_batch(records(20))
-            with pytest.raises(UnfinishedJobError, match="of its 20 items have no result"):
-                _ = [one async for one in client.results(job["job_id"], wait=False)]
-            await client.request("DELETE", f"/v1/jobs/{job['job_id']}")
 
     def test_of_a_cancelled_job_what_is_missing_is_an_error_and_not_a_short_list(self, slow):
         with Client(slow, KEY) as client:

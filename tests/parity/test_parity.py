@@ -11,10 +11,14 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import metajudge
+from metajudge.adapters.vetting import Vetting
 from metajudge.cli.app import app
+from metajudge.client import Client
 from metajudge.panels.config import load_panel_file
 from metajudge.peers import Ballot, Options, analyse, counted_ballots
-from metajudge.types import Judgment
+from metajudge.readers.reasons import as_judgment
+from metajudge.types import Assessment, Judgment
+from tests.api.conftest import running
 from tests.doubles.cases import flood
 from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
 from tests.doubles.ranking import shown_in
@@ -345,3 +349,49 @@ def test_scripted_models_stand_in_for_the_agents_of_a_panel_file(name, paths):
     assert paths.server.count == asked, "an agent of the panel file was asked all the same"
     assert sum(len(model.requests) for model in models) == asked == REQUESTS[name]
     assert len(found) == len(expected)
+
+
+HISTORY = [
+    as_judgment(
+        {
+            "question": f"What is 2 + {number}?",
+            "responses": ["4", "5"],
+            "judge": "owl",
+            "rationale": "A adds.",
+            "verdict": ("A>>B", "A>B")[number % 2],
+            "label": "AB"[(number + number // 8) % 2],
+        }
+    )
+    for number in range(48)
+]
+LOOSE = {"question": "What is 3 + 3?", "responses": ["6", "7"], "verdict": "A", "rationale": "A adds.", "judge": "owl"}
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_a_verdict_that_stands_alone_has_one_answer_whichever_way_it_comes(history, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METAJUDGE_STORE", str(tmp_path / "s.db"))
+    metajudge.vet(HISTORY, store="s.db")
+    if history:
+        assert CliRunner().invoke(app, ["calibrate", "history", "--judge", "owl"]).exit_code == 0
+    full = as_judgment(LOOSE)
+    found = {
+        "python": metajudge.vet(LOOSE, store="s.db"),
+        "in a list": metajudge.vet([LOOSE, {**LOOSE, "question": "Another?"}], store="s.db")[0],
+        "adapter": Vetting(store="s.db").vet_now(full),
+    }
+    options = app_module.ServiceOptions(store=tmp_path / "s.db")
+    with running(options) as service, Client(str(service.base_url)) as client:
+        found["http"] = client.vet(LOOSE)
+        found["with others"] = client.vet(LOOSE, others=[{**LOOSE, "question": "Another?"}])
+        found["stream"] = Assessment.model_validate(dict(client.vet_stream(LOOSE))["assessment"])
+        job = client.vet_batch([LOOSE, {**LOOSE, "question": "Another?"}])
+        found["batch"] = next(one for number, one in client.results(job["job_id"]) if number == 0)
+        listed = client.request("POST", "/v1/vet/batch", json=[LOOSE]).json()
+        found["array"] = next(one for _, one in client.results(listed["job_id"]))
+        assert client.request("GET", f"/v1/assessments/{full.id}").is_success
+    answers = {way: plain(dumped(one)) for way, one in found.items()}
+    assert {way for way, one in answers.items() if one != answers["python"]} == set()
+    assert found["http"].defaulted == ("id", "item_id")
+    assert (found["http"].probability is not None) == history
+    assert found["http"].do.action == ("discard" if history else "ask")

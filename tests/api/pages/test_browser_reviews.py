@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.pages.browser import check_axe, check_width, needs_browser, screenshot
+from tests.api.pages.browser import needs_browser, screenshot
 from tests.api.pages.conftest import key
 from tests.api.pages.filled_store import SCRIPT, fill
 
@@ -110,20 +110,6 @@ class TestAttacks:
         assert page.locator("q", has_text="<script>").count() == 1
         assert all(url.startswith(address) for url in asked), asked
 
-    def test_an_injected_script_would_be_refused(self, serve_pages, browser):
-        """The second line of defence holds by itself: what a template let through would still not run."""
-        address = serve_pages(api_key="k" * 32)
-        page = browser.new_context().new_page()
-        page.goto(f"{address}/login")
-        page.evaluate(
-            """() => { const s = document.createElement('script'); s.textContent = 'window.attacked = true';
-            document.body.append(s); const d = document.createElement('div');
-            d.innerHTML = '<img src="/nope" onerror="window.attacked = true">'; document.body.append(d); }"""
-        )
-        page.wait_for_timeout(300)
-        assert page.evaluate("window.attacked") is None
-        page.context.close()
-
 
 def test_a_link_from_another_site_finds_you_still_logged_in(serve_pages, browse, tmp_path):
     address = serve_pages(store=tmp_path / "s.duckdb", keys=(key("ada", "read", "review"),))
@@ -136,17 +122,3 @@ def test_a_link_from_another_site_finds_you_still_logged_in(serve_pages, browse,
     page.evaluate(f"location.href = '{address}/reviews'")
     page.wait_for_selector("text=No open reviews")
     assert page.url.startswith(f"{address}/reviews")
-
-
-def test_axe_finds_what_it_should(serve_pages, browse):
-    """A check that finds nothing in a broken page would prove nothing."""
-    page = browse()
-    page.goto(f"{serve_pages(api_key='k' * 32)}/login")
-    page.evaluate(
-        "document.querySelectorAll('label').forEach(one => one.replaceWith(...one.querySelectorAll('input')))"
-    )
-    with pytest.raises(AssertionError, match="label"):
-        check_axe(page)
-    page.evaluate("document.querySelector('h1').style.width = '2000px'")
-    with pytest.raises(AssertionError, match="h1"):
-        check_width(page)

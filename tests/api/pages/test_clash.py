@@ -8,12 +8,8 @@ import pytest
 
 from metajudge.clashes import reviews as clash_reviews
 from metajudge.clashes.sheet import labels_of
-from metajudge.errors import InputError
-from metajudge.reviews.review import Outcome
-from metajudge.types import Ranking
 from tests.api.pages.conftest import words
-from tests.api.pages.filled_store import SCRIPT, made_clash
-from tests.reviewables.planted import in_store
+from tests.api.pages.filled_store import made_clash
 
 SPLIT = made_clash()
 UNANIMOUS = made_clash(
@@ -96,21 +92,6 @@ class TestAdding:
         assert "1 of 3 candidates answered" in words(add(visitor, document(UNANIMOUS, alone)).text)
         assert "No clashes yet" in words(visitor.see("/clash"))
 
-    def test_too_many_are_refused(self, monkeypatch):
-        monkeypatch.setattr(clash_reviews, "MOST", 1)
-        with pytest.raises(InputError, match="2 evaluations; at most 1"):
-            clash_reviews.read_clashes(document(SPLIT, UNANIMOUS), "x")
-
-    def test_no_file_is_an_error_for_people(self, filled):
-        visitor = filled(0, cases=False)
-        visitor.see("/clash")
-        assert visitor.submit("/clash").status_code == 422
-
-    def test_what_the_panel_was_divided_on_is_reviewed_before_what_it_agreed_on(self):
-        split, agreed = (clash_reviews.review_of_clash(one, now=1.0) for one in (SPLIT, UNANIMOUS))
-        assert split.priority < agreed.priority
-        assert (split.action, agreed.action) == ("REVIEW", "APPROVE")
-
 
 class TestBlind:
     def test_nobody_is_named_before_the_call(self, opened):
@@ -150,31 +131,3 @@ def decide(visitor, review, page, record, name):
     value = next(one for one in values if html.unescape(one).startswith(label))
     response = visitor.submit(f"/reviews/{review}/decide", {"verdict": html.unescape(value)})
     assert response.status_code == 303, words(response.text)
-
-
-class TestPeople:
-    def test_what_the_panel_says_is_compared_by_the_winner(self):
-        tie = Ranking((("a", "b"),))
-        assert clash_reviews.outcome_of(tie, Ranking((("a",), ("b",)))) is Outcome.MODIFY
-        assert clash_reviews.outcome_of(tie, tie) is Outcome.APPROVE
-        assert clash_reviews.outcome_of(tie, None) is Outcome.MODIFY
-
-
-def test_hostile_records_are_text(opened):
-    visitor, _, page = opened(made_clash("q3", hostile=True))
-    for found in (page, visitor.see("/clash"), visitor.see("/reviews?status=all")):
-        assert SCRIPT not in found
-
-
-def test_forgetting_the_item_takes_the_texts_and_leaves_the_call(tmp_path, visit):
-    path = tmp_path / "s.duckdb"
-    review = clash_reviews.review_of_clash(SPLIT, now=1.0)
-
-    async def prepare(store):
-        await store.reviews.open([review])
-        await store.forget(SPLIT.item_id)
-
-    in_store(path, prepare)
-    visitor = visit(store=path)
-    assert "texts deleted" in visitor.see("/clash")
-    assert visitor.see(f"/reviews/{review.review_id}")

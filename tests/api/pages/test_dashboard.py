@@ -89,15 +89,3 @@ def test_without_labels_nothing_is_said_to_be_precise(visit, tmp_path):
 def test_thresholds_beyond_the_scale_are_drawn_to_its_ends(visitor):
     assert now(visitor.see("/dashboard?keep=-7&discard=99"))["asked"] == "3"
     assert now(visitor.see("/dashboard?keep=999"))["kept"] == "0"
-
-
-def test_wishes_that_make_no_sense(visitor):
-    for query in ("keep=nan", "keep=x", "days=3", "basis=luck", "labels=mine"):
-        assert "<svg" not in visitor.see(f"/dashboard?{query}", 422)
-
-
-def test_scripts_in_names_stay_text(filled):
-    page = filled(0, cases=False, hostile=True).see("/dashboard?days=0")
-    assert "<script>window" not in page
-    assert "<img" not in page
-    assert "judge &lt;script&gt;" in page

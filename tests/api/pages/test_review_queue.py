@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.api.pages.conftest import key, state_of, words
 
 
@@ -58,9 +56,3 @@ class TestClaims:
         assert "my long thoughts" in response.text
         assert re.search(r'<button name="outcome" value="approve"[^>]* disabled>', response.text)
         assert state_of(visitor, one)["decisions"] == []
-
-    @pytest.mark.parametrize("name", ["nope", "<script>", "../x"])
-    def test_an_unknown_review(self, filled, name):
-        visitor = filled(1)
-        assert visitor.get(f"/reviews/{name}").status_code == 404
-        assert visitor.submit(f"/reviews/{name}/claim").status_code == 404

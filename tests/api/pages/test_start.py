@@ -37,8 +37,3 @@ def test_a_key_that_may_only_vet_sees_its_jobs_and_nothing_of_the_store(visit, t
     assert "Nothing is known to be broken: no failed run or job in 7 days." in said
     for hidden in ("Waiting", "promise-7", "fox-2", "$"):
         assert hidden not in said, hidden
-
-
-def test_without_a_login_it_leads_to_it(visit, tmp_path):
-    response = visit(store=tmp_path / "s.duckdb", keys=(key("reader", "read"),)).get("/")
-    assert (response.status_code, response.headers["location"]) == (303, "/login?next=/")

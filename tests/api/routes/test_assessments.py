@@ -30,15 +30,3 @@ class TestAssessments:
         assert client.get("/v1/assessments/set/7/a").json()["name"] == "set/7/a"
         answer = client.get("/v1/assessments/nobody")
         assert (answer.status_code, "nobody" in answer.json()["detail"]) == (404, True)
-
-
-class TestExport:
-    def test_what_is_no_export(self, client):
-        for wrong in ({"format": "paper"}, {"split": [0.5]}, {"judgments": "/etc/passwd"}, {"out": "/tmp/x"}):
-            assert client.post("/v1/export/preferences", json=wrong).status_code == 422
-
-
-@pytest.mark.parametrize("field", ["shard_rows", "ngram", "max_length", "seed"])
-def test_a_number_that_no_file_can_hold_is_refused(client, field):
-    answer = client.post("/v1/export/preferences", json={field: 10**20})
-    assert (answer.status_code, field in answer.json()["detail"]) == (422, True)

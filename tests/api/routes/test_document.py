@@ -23,6 +23,10 @@ BEYOND_SCHEMAS = {
     "a cursor is one of the page before": ("GET /v1/jobs", "GET /v1/reviews"),
     "scores go with an outcome and one review": ("POST /v1/reviews/decide",),
     "what is selected is stored": ("POST /v1/export/preferences",),
+    "without keys a reviewer gives a name": (
+        *(f"POST /v1/reviews/{{review_id}}/{what}" for what in ("claim", "release", "decide", "amend", "comment")),
+        "GET /v1/reviews/progress",
+    ),
 }
 """What no schema can say -> operations that may refuse input that is valid by the document."""
 
@@ -82,3 +86,15 @@ def test_no_operation_answers_what_it_does_not_document(serve, models, tmp_path)
     assert len(tried) >= 35
     assert may_refuse <= set(tried)
     assert all(tried.values())
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_an_operation_needs_a_key_where_there_are_keys(serve, keyed):
+    document = serve(**({"api_key": "k" * 32} if keyed else {})).get("/openapi.json").json()
+    assert bool(document["paths"]["/v1/vet"]["post"]["security"]) == keyed
+
+
+def test_what_depends_on_the_store_is_a_conflict_and_no_mistake_of_the_caller(client):
+    for path in ("/v1/feedback/proposals", "/v1/feedback/drafts"):
+        assert client.post(path).status_code == 409
+        assert client.post(f"{path}?policy=unknown").status_code == 404

@@ -8,6 +8,8 @@ from tests.api.conftest import panel_of
 from tests.api.nouns import record
 from tests.doubles.llm_server import score_answer
 
+LOOSE = {"question": "2 + 2?", "responses": ["4", "5"], "verdict": "A"}
+
 
 @pytest.mark.parametrize(
     ("body", "detail"),
@@ -19,6 +21,9 @@ from tests.doubles.llm_server import score_answer
         ({"judgment": record(), "rubrik": "short"}, "rubrik: Extra inputs are not permitted"),
         ({"judgment": record(), "policy": "../secret.yaml"}, "looks like a file"),
         ([], "valid dictionary"),
+        ({**LOOSE, "verdict": 1}, "verdict: '1' is no verdict here: known are A, B, A>B or tie"),
+        ({"judgment": {**LOOSE, "responses": "4"}}, "responses: found a str: give a list of texts"),
+        ({"judgment": record(), "others": [{**LOOSE, "rational": ""}]}, "rational: Extra inputs are not permitted"),
     ],
 )
 def test_bad_requests_are_problem_details_that_name_the_field(serve, body, detail):
