@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, mapping_of
-from metajudge.cli.inspect import print_record
+from metajudge.cli.inspect import cut, print_record
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.readers.importing import Question, answered, changed, questions_of
@@ -16,7 +16,7 @@ from metajudge.readers.mapping import FieldMap, columns_in
 from metajudge.readers.saved_maps import save_map
 from metajudge.runs.exit_codes import ExitCode
 
-WIDTH = 100
+WIDTH = 120
 _EXAMPLE = 30
 
 
@@ -76,15 +76,13 @@ def print_records(found: Inspection) -> None:
 
 
 def _line(name: str, example: str, field: str, reason: str, width: int) -> str:
-    text = f"  {name:<{width}}  {example:<{_EXAMPLE}}  {field:<12}  {reason}".rstrip()
-    return text if len(text) <= WIDTH + 20 else f"{text[: WIDTH + 17]}..."
+    return cut(f"  {name:<{width}}  {example:<{_EXAMPLE}}  {field:<12}  {reason}".rstrip(), WIDTH)
 
 
 def _example(found: Inspection, name: str) -> str:
     values = found.samples.get(name, [])
     short = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
-    text = " | ".join(short) if sum(map(len, short)) < _EXAMPLE - 6 else (short[0] if short else "(empty)")
-    return text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 3]}..."
+    return cut(" | ".join(short) if sum(map(len, short)) < _EXAMPLE - 6 else [*short, "(empty)"][0], _EXAMPLE)
 
 
 RECORDS = 3

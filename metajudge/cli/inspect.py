@@ -40,17 +40,17 @@ def print_report(found: Inspection, *, saved: bool) -> None:
         reasons = {one.field: f"{one.confidence:<6}  {one.why}" for one in found.fields}
         for name, column in found.mapping.columns.items():
             given = "given" if found.origin != "kept" else "kept"
-            typer.echo(_cut(f"  {name:<12} = {column:<20} {reasons.get(name, given)}", _WIDTH + 20))
+            typer.echo(cut(f"  {name:<12} = {column:<20} {reasons.get(name, given)}", _WIDTH + 20))
         for name, text in found.mapping.constants.items():
             typer.echo(f"  {name:<12} := {text}")
         for value, meaning in found.mapping.values.items():
             typer.echo(f"  the value {value!r} means {meaning}")
         unused = [name for name in found.columns if name not in found.mapping.used_columns]
         if unused:
-            typer.echo(_cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
+            typer.echo(cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
         for name in unused if found.judgments is None else ():
             typer.echo(
-                _cut(f"    {name:<20} {' | '.join(map(_short, found.samples.get(name, []))) or '(empty)'}", _WIDTH)
+                cut(f"    {name:<20} {' | '.join(map(_short, found.samples.get(name, []))) or '(empty)'}", _WIDTH)
             )
     if found.judges:
         typer.echo(f"Judges: {_top(found.judges)}")
@@ -148,10 +148,10 @@ def print_record(number: int, record: Judgment) -> None:
 
 
 def _short(text: str) -> str:
-    return _cut(json.dumps(text, ensure_ascii=False), _WIDTH - 14)
+    return cut(json.dumps(text, ensure_ascii=False), _WIDTH - 14)
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 

@@ -9,6 +9,8 @@ caller's own data in ``meta``, are JSON text. pandas, datasets and pyarrow are i
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +31,8 @@ from metajudge.readers.people import ByPeople, PeopleCount, PeopleIndex
 from metajudge.readers.scales import scale_text
 from metajudge.readers.tables import Table
 from metajudge.readers.typed_tables import plain
-from metajudge.readers.vocabulary import NONE, NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking, digest
+from metajudge.readers.vocabulary import NONE, UnknownValueError, Vocabulary
+from metajudge.types import Assessment, Category, Grade, Judgment, Ranking, digest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -208,19 +210,14 @@ def _reader(table: Table, mapping: Mapped, judge: str | None, values: Mapping[An
         raise InputError(
             f'values is a {type(values).__name__}: give a dict of meanings, such as {{1: "A", "C": "tie"}}'
         )
+    if mapping is None:
+        mapping = FieldMap(columns=own_columns(table.columns()))
+    elif not isinstance(mapping, FieldMap):
+        parts = [mapping] if isinstance(mapping, str) else [f"{name}={column}" for name, column in mapping.items()]
+        mapping = parse_map(parts, wording=ARGUMENTS)
     meanings = {key_of(key): NONE if value is None else key_of(value) for key, value in (values or {}).items()}
     constants = {} if judge is None else {"judge": judge}
-    whole = _mapping(table, mapping).updated(constants=constants, values=meanings)
-    return MappedTable(table, whole, wording=ARGUMENTS)
-
-
-def _mapping(table: Table, given: Mapped) -> FieldMap:
-    if given is None:
-        return FieldMap(columns=own_columns(table.columns()))
-    if isinstance(given, FieldMap):
-        return given
-    parts = [given] if isinstance(given, str) else [f"{name}={column}" for name, column in given.items()]
-    return parse_map(parts, wording=ARGUMENTS)
+    return MappedTable(table, mapping.updated(constants=constants, values=meanings), wording=ARGUMENTS)
 
 
 def _cell(value: Any) -> Any:
@@ -263,10 +260,8 @@ def _judgment_row(judgment: Judgment) -> dict[str, Any]:
         "label": _verdict(item.label),
         "reference": item.reference,
     }
-    if item.labels:
-        row["human_labels"] = labels_text(item.labels)
-    if item.scale is not None:
-        row["scale"] = scale_text(item.scale)
+    row |= {"human_labels": labels_text(item.labels)} if item.labels else {}
+    row |= {"scale": scale_text(item.scale)} if item.scale is not None else {}
     if item.conversation:
         row["conversation"] = orjson.dumps([one.model_dump() for one in item.conversation]).decode()
     row |= {f"metadata.{name}": orjson.dumps(known).decode() for name, known in (item.metadata or {}).items()}
@@ -277,26 +272,17 @@ def _judgment_row(judgment: Judgment) -> dict[str, Any]:
 
 def _verdict(verdict: Any) -> str | None:
     match verdict:
-        case None:
-            return None
         case Ranking():
             return json.dumps(verdict.to_json())
         case Grade():
             return f"{verdict.value!r}"
-        case Category():
-            return _category(verdict)
-    return str(verdict)
-
-
-def _category(category: Category) -> str:
-    """A category as its word where that is read back as the same, else as JSON."""
-    text = str(category)
-    back: AnyVerdict | NoVerdict | None
-    try:
-        back = Vocabulary({}, categories=True).read(text, ("A",), {})
-    except UnknownValueError:
-        back = None
-    return text if back == category else orjson.dumps({"category": text}).decode()
+        case Category():  # its word where that is read back as the same
+            text = str(verdict)
+            with suppress(UnknownValueError):
+                if Vocabulary({}, categories=True).read(text, ("A",), {}) == verdict:
+                    return text
+            return orjson.dumps({"category": text}).decode()
+    return None if verdict is None else str(verdict)
 
 
 def _assessment_row(assessment: Assessment) -> dict[str, Any]:
@@ -310,8 +296,6 @@ def _assessment_row(assessment: Assessment) -> dict[str, Any]:
 
 
 def _imported(name: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(name)
     except ImportError:

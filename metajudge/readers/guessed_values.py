@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
-from metajudge.readers.cells import TURNS, cell, key_of, nested
-from metajudge.readers.lines import Line
+from metajudge.readers.cells import TURNS, key_of, nested
 from metajudge.readers.mapped_labels import vocabularies_of
 from metajudge.readers.mapping import FLAGS, FieldMap
+from metajudge.readers.tables import Survey
 from metajudge.readers.vocabulary import UnknownValueError
 from metajudge.types import letters
 
@@ -64,63 +65,56 @@ def side_of(name: str) -> tuple[str, str] | None:
     return side, found[1].casefold()
 
 
-def paired_columns(names: Sequence[str], rows: Sequence[Line]) -> dict[str, str]:
+def paired_columns(names: Sequence[str], survey: Survey) -> dict[str, str]:
     """Two columns of texts whose names differ in their side alone: id -> column; empty without such a pair."""
     stems: dict[str, dict[str, str]] = {}
     for name in names:
         found = side_of(name)
-        if found is not None and found[0] in ("A", "B") and _is_text(rows, name):
+        if found is not None and found[0] in ("A", "B") and _is_text(survey, name):
             stems.setdefault(found[1], {}).setdefault(found[0], name)
     pairs = [pair for pair in stems.values() if len(pair) == 2]
-    best = max(pairs, key=lambda pair: sum(_length(rows, name) for name in pair.values()), default={})
+    best = max(pairs, key=lambda pair: sum(_length(survey, name) for name in pair.values()), default={})
     return {side: best[side] for side in sorted(best)}
 
 
-def column_that_names_columns(names: Sequence[str], rows: Sequence[Line]) -> tuple[str, list[str]] | None:
+def column_that_names_columns(names: Sequence[str], survey: Survey) -> tuple[str, list[str]] | None:
     """A column whose values are the names of two other columns, and these; None without one."""
     known = {name.strip().casefold(): name for name in names}
     for name in names:
-        values = [key_of(cell(row.data, name)).casefold() for row in rows]
+        values = [value.casefold() for value in survey.keys(name)]
         named = {known[value] for value in values if value in known and known[value] != name}
         if len(named) == 2 and sum(value in known for value in values) >= 0.5 * len(values):
             return name, [one for one in names if one in named]
     return None
 
 
-def columns_of_models(names: Sequence[str], rows: Sequence[Line], verdict: str) -> tuple[str, str] | None:
+def columns_of_models(names: Sequence[str], survey: Survey, verdict: str) -> tuple[str, str] | None:
     """Two columns of which one or the other is equal to the verdict in nearly every row that has a winner."""
-    values = [key_of(cell(row.data, verdict)) for row in rows]
-    cells = {name: [key_of(cell(row.data, name)) for row in rows] for name in names if name != verdict}
-    for place, first in enumerate(cells):
-        for second in list(cells)[place + 1 :]:
-            pairs = zip(values, cells[first], cells[second], strict=True)
-            equal = [value in (one, two) and one != two for value, one, two in pairs]
-            both = any(value == one for value, one in zip(values, cells[first], strict=True)) and any(
-                value == two for value, two in zip(values, cells[second], strict=True)
-            )
-            if both and sum(equal) >= 0.5 * len(values):
-                return first, second
+    values = survey.keys(verdict)
+    keys = {name: survey.keys(name) for name in names if name != verdict}
+    equal = {name: [key == value for key, value in zip(keys[name], values, strict=True)] for name in keys}
+    for first, second in combinations([name for name in keys if any(equal[name])], 2):
+        one_of_them = [one != two for one, two in zip(equal[first], equal[second], strict=True)]
+        if sum(one_of_them) >= 0.5 * len(values):
+            return first, second
     return None
 
 
-def question_column(names: Sequence[str], rows: Sequence[Line]) -> str | None:
+def question_column(names: Sequence[str], survey: Survey) -> str | None:
     """The column of texts that is most like a question: it has question marks, or else repeats; None without one."""
-    texts = [name for name in names if _is_text(rows, name)]
-    asks = {name: sum("?" in _text(row, name) for row in rows) for name in texts}
-    asked = max(texts, key=lambda name: asks[name], default=None)
-    if asked is not None and asks[asked] >= 0.3 * len(rows):
-        return asked
-    return texts[0] if len(texts) == 1 else None
+    asks = {name: sum("?" in text for text in survey.texts(name)) for name in names if _is_text(survey, name)}
+    asked = max(asks, key=lambda name: asks[name], default=None)
+    return asked if asked is not None and (len(asks) == 1 or asks[asked] >= 0.3 * len(survey.rows)) else None
 
 
-def few_values(names: Sequence[str], rows: Sequence[Line]) -> list[str]:
+def few_values(names: Sequence[str], survey: Survey) -> list[str]:
     """Columns with a few different short values, which may be verdicts."""
-    found = []
-    for name in names:
-        values = Counter(key_of(cell(row.data, name)) for row in rows)
-        if 1 < len(values) <= MOST_VALUES and len(values) < len(rows) and all(len(one) <= 40 for one in values):
-            found.append(name)
-    return found
+    found = {name: set(survey.keys(name)) for name in names}
+    return [
+        name
+        for name, values in found.items()
+        if 1 < len(values) <= MOST_VALUES and len(values) < len(survey.rows) and all(len(one) <= 40 for one in values)
+    ]
 
 
 def nested_paths(data: Mapping[str, Any]) -> list[str]:
@@ -133,27 +127,24 @@ def nested_paths(data: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def as_turns(rows: Sequence[Line], columns: Mapping[str, str]) -> dict[str, str]:
+def as_turns(survey: Survey, columns: Mapping[str, str]) -> dict[str, str]:
     """Columns of lists of texts, one a turn, as ``turns:`` columns: field -> column; empty where they are none."""
     fields = {name: column for name, column in columns.items() if name == "question" or name.startswith("responses.")}
-    if not rows or "question" not in fields or len(fields) < 2:
+    cells = [nested(value) for column in fields.values() for value in survey.cells(column)[:50]]
+    if not cells or "question" not in fields or len(fields) < 2:
         return {}
-    for row in rows[:50]:
-        cells = [nested(cell(row.data, column)) for column in fields.values()]
-        lists = [one for one in cells if isinstance(one, list) and one]
-        if len(lists) < len(cells) or not all(one is None or isinstance(one, str) for texts in lists for one in texts):
-            return {}
+    if not all(
+        isinstance(one, list) and one and all(text is None or isinstance(text, str) for text in one) for one in cells
+    ):
+        return {}
     return {name: f"{TURNS}{column}" for name, column in fields.items()}
 
 
-def inside(rows: Sequence[Line], column: str) -> str:
+def inside(survey: Survey, column: str) -> str:
     """The path to the one text in each cell of a column whose cells are objects with one and the same key."""
-    keys: set[str] = set()
-    for row in rows[:50]:
-        value = nested(cell(row.data, column))
-        if not isinstance(value, dict) or len(value) != 1 or not isinstance(next(iter(value.values())), str):
-            return column
-        keys |= value.keys()
+    cells = [nested(value) for value in survey.cells(column)[:50]]
+    whole = all(isinstance(one, dict) and len(one) == 1 and isinstance(next(iter(one.values())), str) for one in cells)
+    keys = {key for one in cells for key in one} if whole else set()
     return f"{column}.{keys.pop()}" if len(keys) == 1 else column
 
 
@@ -202,43 +193,32 @@ def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], 
     )
 
 
-def unknown_values(rows: Sequence[Line], mapping: FieldMap, field: str = "verdict") -> list[str]:
+def unknown_values(survey: Survey, mapping: FieldMap, field: str = "verdict") -> list[str]:
     """Values of a field's column that mean nothing here, in the order of their first row."""
-    column, ids = mapping.columns[field], mapping.response_ids
-    of_verdicts, of_labels, _ = vocabularies_of(mapping, (row.data for row in rows), FLAGS)
+    of_verdicts, of_labels, _ = vocabularies_of(mapping, survey, FLAGS)
     vocabulary = of_verdicts if field == "verdict" else of_labels
-    named_by_column = {name: one.strip() for name, one in mapping.response_columns.items()}
+    models = {name: survey.keys(model) for name, model in mapping.model_columns.items()}
     found: dict[str, None] = {}
-    for row in rows:
-        models = {name: key_of(cell(row.data, model)) for name, model in mapping.model_columns.items()}
-        value = cell(row.data, column)
-        for names in (models, *([] if models else [named_by_column])):
-            try:
-                vocabulary.read(value, ids, names)
-            except UnknownValueError:
-                continue
-            break
-        else:
+    for number, value in enumerate(survey.cells(mapping.columns[field])):
+        names = {name: keys[number] for name, keys in models.items()}
+        try:
+            vocabulary.read_named(value, mapping.response_ids, names, mapping.response_columns, None)
+        except UnknownValueError:
             found[key_of(value)] = None
     return list(found)
 
 
-def _text(row: Line, name: str) -> str:
-    value = cell(row.data, name)
-    return value if isinstance(value, str) else ""
+def _length(survey: Survey, name: str) -> float:
+    return sum(map(len, survey.texts(name))) / max(len(survey.rows), 1)
 
 
-def _length(rows: Sequence[Line], name: str) -> float:
-    return sum(len(_text(row, name)) for row in rows) / max(len(rows), 1)
-
-
-def _is_text(rows: Sequence[Line], name: str) -> bool:
+def _is_text(survey: Survey, name: str) -> bool:
     """Whether a column has texts: not numbers, and long or different in most rows."""
-    values = [_text(row, name) for row in rows]
+    values = survey.texts(name)
     words = [value for value in values if value and not re.fullmatch(r"[\d.,+-]{1,40}", value)]
     if not words or len(words) < 0.5 * len(values):
         return False
-    return _length(rows, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(rows)
+    return _length(survey, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(values)
 
 
 ANNOTATORS: Final = (
@@ -276,6 +256,11 @@ _JUDGE: Final = re.compile(
 def base_name(column: str) -> str:
     """The last part of a column's name, in lower case, with ``_`` between its words."""
     return re.sub(r"[\s-]+", "_", column.split(".")[-1].strip().lower())
+
+
+def named(wanted: Iterable[str], columns: Sequence[str]) -> str | None:
+    """The column of the likeliest of these names; None without one."""
+    return next((column for name in wanted for column in columns if base_name(column) == name), None)
 
 
 def ruling_flag(columns: Iterable[str], values: Callable[[str], Iterable[str]]) -> str | None:

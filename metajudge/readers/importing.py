@@ -2,13 +2,14 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from metajudge.errors import InputError
 from metajudge.readers.guessed_values import example_ranges, suggested
 from metajudge.readers.inspection import Inspection
-from metajudge.readers.mapping import FieldMap, parse_map, parse_values
+from metajudge.readers.mapping import FieldMap, did_you_mean, parse_map, parse_values
+from metajudge.types import letters
 
 Kind = Literal["column", "judge", "responses", "value", "numbers", "turn"]
 
@@ -37,7 +38,17 @@ class Question:
     default: str | None = None
 
 
-_COLUMNS: Final = {"verdict": "Which column has the verdict", "question": "Which column has the question"}
+_FIELDS: Final = {
+    "verdict": Question("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
+    "question": Question("column", "question", "Which column has the question?", "--map question=COLUMN"),
+    "responses.A": Question(
+        "responses",
+        "responses",
+        "Which columns have the responses (two, with a comma between; one for grades)?",
+        "--map responses.A=COLUMN,responses.B=COLUMN",
+    ),
+    "judge": Question("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
+}
 
 
 def questions_of(found: Inspection) -> list[Question]:
@@ -45,19 +56,7 @@ def questions_of(found: Inspection) -> list[Question]:
     mapping = found.mapping
     if mapping is None:
         return []
-    missing = mapping.missing()
-    asked = [
-        Question("column", name, f"{text}?", f"--map {name}=COLUMN")
-        for name, text in _COLUMNS.items()
-        if name in missing
-    ]
-    if "responses.A" in missing:
-        text = "Which columns have the responses (two, with a comma between; one for grades)?"
-        asked.append(Question("responses", "responses", text, "--map responses.A=COLUMN,responses.B=COLUMN"))
-    if "judge" in missing:
-        asked.append(Question("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"))
-    if not asked:
-        asked += _about_values(found, mapping)
+    asked = [_FIELDS[name] for name in _FIELDS if name in mapping.missing()] or _about_values(found, mapping)
     if found.turns is not None and not asked:
         text = f"Responses have up to {found.turns} turns. Which one was judged: a number, a column, or {LAST}?"
         asked.append(Question("turn", "turn", text, "--map turn=COLUMN, or --map turn:=1", LAST))
@@ -71,27 +70,17 @@ def _about_values(found: Inspection, mapping: FieldMap) -> list[Question]:
     if found.numbers is not None:
         low, high = found.numbers
         example = example_ranges(low, high, ids)
-        text = (
-            f"Verdicts are numbers from {low:g} to {high:g}. What do they mean (LOW..HIGH=MEANING, high numbers for "
-            f"{ids[0]} would be {example})?"
-        )
+        means = f"What do they mean (LOW..HIGH=MEANING, high numbers for {ids[0]} would be {example})?"
+        text = f"Verdicts are numbers from {low:g} to {high:g}. {means}"
         return [Question("numbers", "verdict", text, f"--map-values {shlex.quote(example)}")]
     if len(found.unknown) > MOST_ASKED:
-        column = mapping.columns["verdict"]
-        text = (
-            f"{column!r} has {len(found.unknown)} different values that are no verdicts. Which column has the verdict?"
-        )
-        return [Question("column", "verdict", text, "--map verdict=COLUMN")]
-    choices = f"{', '.join(ids)}, {ids[0]}>{ids[1]}, tie or none"
+        many = f"{mapping.columns['verdict']!r} has {len(found.unknown)} different values that are no verdicts."
+        return [replace(_FIELDS["verdict"], text=f"{many} {_FIELDS['verdict'].text}")]
+    mean = f"mean ({', '.join(ids)}, {ids[0]}>{ids[1]}, tie or none)?"
+    flags = {value: f"--map-values {shlex.quote(f'{value}=MEANING')}" for value in found.unknown}
     return [
-        Question(
-            "value",
-            value,
-            f"What does {value!r} mean ({choices})?",
-            f"--map-values {shlex.quote(f'{value}=MEANING')}",
-            suggested(value, ids),
-        )
-        for value in found.unknown
+        Question("value", value, f"What does {value!r} {mean}", flag, suggested(value, ids))
+        for value, flag in flags.items()
     ]
 
 
@@ -112,13 +101,18 @@ def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence
             return mapping.updated(values=parse_values([text]))
         case "responses":
             names = [_column(part, columns) for part in text.split(",") if part.strip()]
-            return _with_columns(mapping, {f"responses.{chr(65 + place)}": name for place, name in enumerate(names)})
-        case "judge":
-            return _with(mapping, "judge", text, columns)
-        case "turn":
-            return mapping if text in ("", LAST) else _with(mapping, "turn", text, columns)
+            if not names:
+                raise InputError("say at least one column")
+            return mapping.updated({f"responses.{letters(place)}": name for place, name in enumerate(names)})
         case "column":
-            return _with_columns(mapping, {question.about: _column(text, columns)})
+            return mapping.updated({question.about: _column(text, columns)})
+        case "turn" if text in ("", LAST):
+            return mapping
+        case "judge" | "turn":  # a column where there is one of this name, else a text for all rows
+            if not text:
+                raise InputError(f"say a column or a text for {question.kind}")
+            given: dict[str, str] = {question.kind: text}
+            return mapping.updated(given) if text in columns else mapping.updated(constants=given)
 
 
 def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
@@ -137,35 +131,17 @@ def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
     return mapping.updated(given.columns, given.constants)
 
 
-def _with(mapping: FieldMap, field: str, text: str, columns: Sequence[str]) -> FieldMap:
-    """A column where there is one of this name, else a text for all rows."""
-    if not text:
-        raise InputError(f"say a column or a text for {field}")
-    if text in columns:
-        return _with_columns(mapping, {field: text})
-    return mapping.updated(constants={field: text})
-
-
-def _with_columns(mapping: FieldMap, columns: dict[str, str]) -> FieldMap:
-    if not columns:
-        raise InputError("say at least one column")
-    return mapping.updated(columns)
-
-
 def _column(text: str, columns: Sequence[str]) -> str:
     """A column by its name, also by its name in another case, or a path inside one.
 
     Raises:
         InputError: there is no such column, with the nearest one.
     """
-    import difflib
-
     name = text.strip()
     folded = {column.casefold(): column for column in columns}
     if name in columns or name.split(".")[0] in columns:
         return name
     if name.casefold() in folded:
         return folded[name.casefold()]
-    near = difflib.get_close_matches(name, columns, 1, 0.6)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(name, columns)
     raise InputError(f"there is no column {name!r}.{hint} The columns: {', '.join(columns)}")

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from metajudge.errors import InputError
 from metajudge.readers import JudgmentSource, Reject, open_judgments
-from metajudge.readers.cells import TURNS, cell, key_of, nested
+from metajudge.readers.cells import TURNS, nested
 from metajudge.readers.containers import tables_in, wrapped_table
 from metajudge.readers.conversations import is_chat, text_of
 from metajudge.readers.detect import is_written_whole
@@ -25,7 +24,7 @@ from metajudge.readers.reader import attempt
 from metajudge.readers.right_rules import RightRules
 from metajudge.readers.saved_maps import saved_map
 from metajudge.readers.scales import scale_text
-from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.readers.tables import Survey, Table
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
 from metajudge.types.label import answers
 
@@ -57,6 +56,7 @@ class VerdictKinds:
         annotators: labels by each person; those without a name together.
         labels: item -> how many labels it has.
         items: ids of the items, with or without labels.
+        grades: the lowest and the highest grade; None without grades.
     """
 
     rules: RightRules = field(default_factory=RightRules)
@@ -66,8 +66,7 @@ class VerdictKinds:
     annotators: Counter[str] = field(default_factory=Counter)
     labels: dict[str, int] = field(default_factory=dict)
     items: set[str] = field(default_factory=set)
-    _low: float | None = None
-    _high: float | None = None
+    grades: tuple[float, float] | None = None
 
     def add(self, judgment: Judgment) -> None:
         """Counts one judgment; the labels of an item once."""
@@ -78,8 +77,8 @@ class VerdictKinds:
         if isinstance(verdict, Category):
             self.words[str(verdict)] += 1
         if isinstance(verdict, Grade):
-            self._low = verdict.value if self._low is None else min(self._low, verdict.value)
-            self._high = verdict.value if self._high is None else max(self._high, verdict.value)
+            low, high = self.grades or (verdict.value, verdict.value)
+            self.grades = min(low, verdict.value), max(high, verdict.value)
         if item.id in self.items:
             return
         self.items.add(item.id)
@@ -90,11 +89,6 @@ class VerdictKinds:
         self.annotators.update(given)
         if given:
             self.labels[item.id] = len(given)
-
-    @property
-    def grades(self) -> tuple[float, float] | None:
-        """The lowest and the highest grade; None without grades."""
-        return None if self._low is None or self._high is None else (self._low, self._high)
 
     def right(self) -> dict[VerdictKind, Right]:
         """The rule of each kind; see :meth:`~metajudge.readers.right_rules.RightRules.rules`."""
@@ -209,12 +203,12 @@ def inspect_input(
         table = _table(name, given)
         if table is None:
             raise
-        rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
-        if not rows:
+        survey = table.survey()
+        if not survey.rows:
             raise
         known = given or saved_map(name) or FieldMap()
         check_columns(known, table.columns(), name)
-        guess = guess_mapping(table.columns(), rows)
+        guess = guess_mapping(table.columns(), survey.rows)
     mapping = _merged(guess.mapping, known)
     try:
         found = counted(mapping)
@@ -227,11 +221,11 @@ def inspect_input(
         found.problems = [*(_open(guess.problems, known) or [str(error)]), *_as_items(mapping, name)]
         if not set(mapping.missing()) - {"judge"}:
             named = mapping.updated(constants={"judge": _PLACEHOLDER}) if "judge" in mapping.missing() else mapping
-            _preview(found, MappedTable(table, named, survey=False), rows)
+            _preview(found, MappedTable(table, named, survey=False), survey.rows)
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
-    _open_values(found, mapping, rows)
-    found.samples = {name: sample_values(rows, name) for name in found.columns}
+    _open_values(found, mapping, survey)
+    found.samples = {name: _sample(survey, name) for name in found.columns}
     found.fields = [one for one in guess.fields if mapping.columns.get(one.field) == one.column]
     return found
 
@@ -280,31 +274,25 @@ class LabelsError(InputError):
     """Labels of another file cannot be read or joined."""
 
 
-def _open_values(found: Inspection, mapping: FieldMap, rows: Sequence[Line]) -> None:
+def _open_values(found: Inspection, mapping: FieldMap, survey: Survey) -> None:
     """Notes what the values of a mapping's columns leave open."""
     column = mapping.columns.get("verdict")
     if column is not None and len(mapping.response_ids) > 1 and not column.startswith(PREFIX):
-        found.unknown = unknown_values(rows, mapping)
-        values = Counter(key_of(cell(row.data, column)) for row in rows)
-        found.numbers = numbers_in(values) if found.unknown else None
+        found.unknown = unknown_values(survey, mapping)
+        found.numbers = numbers_in(Counter(survey.keys(column))) if found.unknown else None
     if "turn" not in mapping.columns and "turn" not in mapping.constants:
-        chats = (nested(cell(row.data, one)) for row in rows for one in mapping.response_columns.values())
-        turns = [len(one) // 2 for one in chats if is_chat(one)]
-        lists = (cell(row.data, one) for row in rows for one in mapping.response_columns.values() if TURNS in one)
-        turns += [len(one) for one in lists if isinstance(one, list)]
-        found.turns = max(turns) if turns and max(turns) > 1 else None
+        turns = [0]
+        for name in mapping.response_columns.values():
+            cells = [nested(value) for value in survey.cells(name)]
+            turns += [len(one) // 2 for one in cells if is_chat(one)]
+            turns += [len(one) for one in cells if TURNS in name and isinstance(one, list)]
+        found.turns = max(turns) if max(turns) > 1 else None
 
 
-def sample_values(rows: Sequence[Line], column: str) -> list[str]:
+def _sample(survey: Survey, column: str) -> list[str]:
     """The first three different values of a column, as text."""
-    found: dict[str, None] = {}
-    for row in rows:
-        value = text_of(cell(row.data, column)) if cell(row.data, column) is not None else ""
-        if value:
-            found.setdefault(value)
-        if len(found) >= 3:
-            break
-    return list(found)
+    texts = (text_of(value) for value in survey.cells(column) if value is not None)
+    return list(dict.fromkeys(text for text in texts if text))[:3]
 
 
 def _as_items(mapping: FieldMap, name: str) -> list[str]:
@@ -329,18 +317,14 @@ def _preview(found: Inspection, reader: MappedTable, rows: Sequence[Line]) -> No
 
 def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
     """A guess, overridden by what was given."""
-    taken = set(given.columns.values())
-    own_responses = bool(given.response_ids)
+    families = ("responses.", "models.") if given.response_ids else ()
     columns = {
         name: column
         for name, column in guess.columns.items()
-        if column not in taken
-        and name not in given.columns.keys() | given.constants.keys()
-        and not (own_responses and name.startswith(("responses.", "models.")))
+        if column not in given.columns.values() and name not in given.constants and not name.startswith(families)
     }
-    return FieldMap(
-        columns={**given.columns, **columns}, constants=given.constants, values={**guess.values, **given.values}
-    )
+    values = guess.values | given.values
+    return FieldMap(columns=given.columns | columns | given.columns, constants=given.constants, values=values)
 
 
 def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
@@ -403,9 +387,5 @@ def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMa
 
 def _beside(columns: Sequence[str], mapping: FieldMap) -> dict[str, str]:
     free = {name.casefold(): name for name in columns if name not in mapping.used_columns}
-    return {
-        target: free[name]
-        for target, names in BESIDE.items()
-        for name in [next((one for one in names if one in free), None)]
-        if name is not None and target not in mapping.columns
-    }
+    found = {target: [free[name] for name in names if name in free] for target, names in BESIDE.items()}
+    return {target: names[0] for target, names in found.items() if names and target not in mapping.columns}

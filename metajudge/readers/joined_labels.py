@@ -6,6 +6,7 @@ The interface: :func:`read_labels` reads files, :func:`join` joins them with jud
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -189,16 +190,16 @@ class Joiner:
         on: On | None = None,
         values: Mapping[str, str] | None = None,
     ) -> None:
-        self._names: list[_Names] = []
+        self._judged: list[tuple[str, bool, Mapping[On, Sequence[Key]]]] = []  # id, whether it has a label, keys
         self._first: dict[On, dict[Key, Judgment]] = {way: {} for way in WAYS}
         words = set[str]()
         for judgment in judgments:
-            names = _Names.of(judgment)
-            self._names.append(names)
+            keys = _keys_of(judgment)
+            self._judged.append((judgment.id, judgment.item.label is not None or bool(judgment.item.labels), keys))
             words |= {str(judgment.verdict)} if isinstance(judgment.verdict, Category) else set()
-            for one in WAYS:
-                for name in names.keys(one):
-                    self._first[one].setdefault(name, judgment)
+            for way, names in keys.items():
+                for name in names:
+                    self._first[way].setdefault(name, judgment)
         recorded = {key_of(row.value) for row in labels.rows if not isinstance(row.value, Label)}
         self._vocabulary = Vocabulary(values or {}, categories=True, column="label", beside=beside(recorded, words))
         self._labels = labels
@@ -209,22 +210,20 @@ class Joiner:
             if key is not None:
                 self._index.setdefault(key, []).append(row)
         self.report = self._counted()
-        del self._names, self._first  # of a stream, no judgment is held
+        del self._judged, self._first  # of a stream, no judgment is held
 
     def labelled(self, judgment: Judgment) -> Judgment:
         """The judgment with its labels; itself where there are none."""
-        labels = [one for row in self._rows(_Names.of(judgment)) if (one := self._label(row, judgment)) is not None]
-        return with_labels(judgment, labels) if labels else judgment
+        labels = []
+        for row in self._rows(_keys_of(judgment)):
+            with suppress(UnknownValueError):
+                labels.append(self._said(row, judgment))
+        given = [one for one in labels if one is not None]
+        return with_labels(judgment, given) if given else judgment
 
-    def _rows(self, names: "_Names") -> list[LabelRow]:
-        found = [row for key in names.keys(self._way.on) for row in self._index.get(key, ())]
+    def _rows(self, keys: Mapping[On, Sequence[Key]]) -> list[LabelRow]:
+        found = [row for key in keys[self._way.on] for row in self._index.get(key, ())]
         return list({id(row): row for row in found}.values())
-
-    def _label(self, row: LabelRow, judgment: Judgment) -> Label | None:
-        try:
-            return self._said(row, judgment)
-        except UnknownValueError:
-            return None
 
     def _said(self, row: LabelRow, judgment: Judgment) -> Label | None:
         """What a label says of a judgment; None where it stands for no answer, or names other responses."""
@@ -260,12 +259,9 @@ class Joiner:
             if not silent[shown]:
                 unreadable.append(f"{shown} at {row.where}")
         _require_meanings({value: count for value, count in unknown.items() if value not in meant})
-        without, own = [], 0
-        for names in self._names:
-            own += names.own
-            read = any(id(row) not in bad for row in self._rows(names))
-            if not read and not names.own:
-                without.append(names.id)
+        without = [
+            name for name, own, keys in self._judged if not own and all(id(row) in bad for row in self._rows(keys))
+        ]
         return JoinReport(
             way=self._way,
             labels=len(labels.rows),
@@ -274,10 +270,10 @@ class Joiner:
             unreadable=unreadable,
             silent=+silent,
             older=older,
-            judgments=len(self._names),
-            labelled=len(self._names) - len(without),
+            judgments=len(self._judged),
+            labelled=len(self._judged) - len(without),
             unlabelled=without[:NAMED],
-            own=own,
+            own=sum(own for _, own, _ in self._judged),
             annotators=len({row.annotator for row in labels.rows if row.annotator}),
             notes=labels.notes,
         )
@@ -303,10 +299,10 @@ class Joiner:
     def _same(self, ways: Sequence[Way]) -> bool:
         """Whether all ways give every label to the same judgments."""
         by: dict[On, dict[Key | None, list[str]]] = {way.on: {} for way in ways}
-        for names in self._names:
+        for name, _, keys in self._judged:
             for on, found in by.items():
-                for key in names.keys(on):
-                    found.setdefault(key, []).append(names.id)
+                for key in keys[on]:
+                    found.setdefault(key, []).append(name)
         given = ([by[way.on].get(way.key(row)) for way in ways] for row in self._labels.rows)
         return all(one == several[0] for several in given for one in several)
 
@@ -314,9 +310,10 @@ class Joiner:
         labels, ours = self._labels, "there is no judgment"
         columns = [*dict.fromkeys([*labels.ids, *labels.items, *labels.responses])]
         theirs = ", ".join(f"{name}={labels.rows[0].keys.get(name, '')!r}" for name in columns) or "no column of ids"
-        for names in self._names[:1]:
-            response = f", response={names.responses[-1]!r}" if names.responses else ""
-            ours = f"the first judgment has id={names.id!r}, item={names.item!r}{response}"
+        for name, _, keys in self._judged[:1]:
+            (item,) = keys["item"][0]
+            response = next((f", response={key[1]!r}" for key in reversed(keys["item+response"]) if key[0] == item), "")
+            ours = f"the first judgment has id={name!r}, item={item!r}{response}"
         by = f" with --on {on}" if on else ""
         return (
             f"no label matches a judgment{by}: the first label has {theirs}; {ours}. Say which columns contain the "
@@ -341,40 +338,17 @@ def _require_meanings(unknown: Mapping[str, int]) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What a label may call a judgment.
+def _keys_of(judgment: Judgment) -> dict[On, Sequence[Key]]:
+    """The keys by which labels of a judgment are looked up.
 
-    Attributes:
-        id: of the judgment.
-        item: its item's id; ``X/Y`` is also the item X with Y, a model or the name of what people and judges scored.
-        responses: of an item with one response: its id and the model that wrote it.
-        own: whether its item has a label already.
+    A response is named by its id or by the model that wrote it. ``X/Y`` is also the item X with Y, a model or the name
+    of what people and judges scored.
     """
-
-    id: str
-    item: str
-    responses: tuple[str, ...]
-    own: bool
-
-    @classmethod
-    def of(cls, judgment: Judgment) -> "_Names":
-        item = judgment.item
-        single = len(item.responses) == 1
-        names = (*item.responses, *(item.models or {}).values()) if single else ()
-        return cls(judgment.id, item.id, tuple(dict.fromkeys(names)), item.label is not None or bool(item.labels))
-
-    def keys(self, on: On) -> Iterator[Key]:
-        """The keys by which labels are looked up."""
-        if on == "id":
-            yield (self.id,)
-        elif on == "item":
-            yield (self.item,)
-        else:
-            yield from ((self.item, name) for name in self.responses)
-            question, sign, response = self.item.rpartition("/")
-            if sign and (question, response) not in ((self.item, name) for name in self.responses):
-                yield (question, response)
+    item = judgment.item
+    names = (*item.responses, *(item.models or {}).values()) if len(item.responses) == 1 else ()
+    question, sign, response = item.id.rpartition("/")
+    pairs = dict.fromkeys([*((item.id, name) for name in names), *([(question, response)] if sign else [])])
+    return {"id": [(judgment.id,)], "item": [(item.id,)], "item+response": list(pairs)}
 
 
 def _candidates(labels: LabelRows, on: On, *, guessed: bool) -> Iterator[Way]:

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from metajudge.readers.guessed_values import (
     RULING_FLAGS,
     base_name,
     is_label_name,
+    named,
     ruling_flag,
 )
 from metajudge.readers.lines import Line, Reject, Source
@@ -32,7 +32,7 @@ from metajudge.readers.mapped_labels import is_true
 from metajudge.readers.mapping import columns_there, quoted
 from metajudge.readers.people import ScoredByPeople
 from metajudge.readers.source import JudgmentSource, open_judgments
-from metajudge.readers.tables import SURVEYED_ROWS, Table
+from metajudge.readers.tables import Survey, Table
 from metajudge.types import Judgment, Label
 from metajudge.types.label import as_ruling
 
@@ -125,8 +125,8 @@ def read_labels(paths: Sequence[Path | str], mapping: Mapping[str, str] | None =
     for path in paths:
         found.extend(_read(Source(Path(path), str(path)), mapping or {}))
     if not found.rows:
-        named = ", ".join(map(str, paths))
-        raise InputError(f"{named} contains no label: every value is empty, or no record could be read")
+        files = ", ".join(map(str, paths))
+        raise InputError(f"{files} contains no label: every value is empty, or no record could be read")
     return found
 
 
@@ -205,14 +205,14 @@ def _keys_of(judgment: Judgment) -> dict[str, str]:
 
 def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
     name, columns = table.source.name, table.columns()
-    survey = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    survey = table.survey()
     for field_name, column in mapping.items():
         for one in column.split("+"):
-            if not any(cell(data, one) is not None for data in survey) and one not in columns:
+            if one not in columns and all(value is None for value in survey.cells(one)):
                 raise InputError(f"{name} has no column {one!r}, mapped to {field_name}. {columns_there(columns)}")
-    annotator = mapping.get("annotator") or _first(ANNOTATORS, columns)
-    time = mapping.get("label_time") or _first(LABEL_TIMES, columns)
-    ruling = mapping.get("ruling") or ruling_flag(columns, lambda one: [key_of(cell(data, one)) for data in survey])
+    annotator = mapping.get("annotator") or named(ANNOTATORS, columns)
+    time = mapping.get("label_time") or named(LABEL_TIMES, columns)
+    ruling = mapping.get("ruling") or ruling_flag(columns, survey.keys)
     used = {annotator, time, ruling}
     values = mapping["label"].split("+") if "label" in mapping else _values(columns, survey, used, name)
     found = LabelRows(
@@ -258,7 +258,7 @@ def _rows(
         yield LabelRow(texts, value, by, when, name, row.number)
 
 
-def _values(columns: Sequence[str], survey: Sequence[Mapping[str, Any]], used: set[str | None], name: str) -> list[str]:
+def _values(columns: Sequence[str], survey: Survey, used: set[str | None], name: str) -> list[str]:
     """The columns of labels, by their names, else the only one that is left.
 
     Raises:
@@ -274,17 +274,13 @@ def _values(columns: Sequence[str], survey: Sequence[Mapping[str, Any]], used: s
         return known[:1]
     keys = {*_IDS, *_ITEMS, *_RESPONSES}
     others = [column for column in free if base_name(column) not in keys]
-    left = [one for one in others if all(len(key_of(cell(data, one))) <= _LONGEST_KEY for data in survey)]
+    left = [one for one in others if all(len(key) <= _LONGEST_KEY for key in survey.keys(one))]
     if len(left) == 1:
         return left
     raise InputError(
         f"{name}: no column is named like a label. {columns_there(columns)} Say which one it is: "
         f"--labels-map {quoted('label=COLUMN')}"
     )
-
-
-def _first(wanted: Sequence[str], columns: Sequence[str]) -> str | None:
-    return next((column for name in wanted for column in columns if base_name(column) == name), None)
 
 
 def _named(given: str | None, wanted: Sequence[str], columns: Sequence[str], values: Sequence[str]) -> list[str]:

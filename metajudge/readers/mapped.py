@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from metajudge.readers.conversations import exchange, in_turns, is_chat, text_of
 from metajudge.readers.lines import BadLine, Line, Reject
 from metajudge.readers.mapped_labels import (
     RowLabels,
-    example,
+    UnknownCell,
+    is_true,
     listed_labels,
     no_texts,
     vocabularies_of,
@@ -41,10 +41,10 @@ from metajudge.readers.mapping import (
 )
 from metajudge.readers.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
 from metajudge.readers.reader import UNREADABLE, LineReader
-from metajudge.readers.scales import on_scale, parse_scale
-from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import MOST_CATEGORIES, InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Category, Item, Judgment, Label, Message, digest
+from metajudge.readers.scales import parse_scale
+from metajudge.readers.tables import Survey, Table
+from metajudge.readers.vocabulary import MOST_CATEGORIES, NoVerdict
+from metajudge.types import Category, Item, Judgment, Label, Message, digest
 from metajudge.types.label import combined
 
 MOST_TURNS = 10_000
@@ -95,17 +95,15 @@ class MappedTable(LineReader):
         mapping = textless or mapping
         self.table = table
         self.mapping = mapping
-        self._verdicts = Vocabulary(mapping.values, categories=True)
-        self._labels = Vocabulary(mapping.values, categories=True, column="label")
-        self.told: list[str] = []
-        """What is to be known of values that stand for no answer, a sentence a column."""
-        self._people = RowLabels(mapping, self._meaning, wording)
         self._said: Mapping[str, tuple[Label, ...]] | None = None
         self._newest: tuple[list[Any], Item] | None = None
-        of_item = [name for name in mapping.columns if name not in _OF_JUDGMENT and not name.startswith("meta.")]
-        self._of_item = sorted({*(mapping.columns[name] for name in of_item), "turn", "turn_number"})
-        says = [column for name, column in mapping.columns.items() if name in _SAYS or name.startswith("meta.")]
-        self._alike = Alike(tuple(dict.fromkeys(one for column in says for one in columns_in(column))))
+        kinds = {name: name.split(".")[0] for name in mapping.columns}
+        of_item = [column for name, column in mapping.columns.items() if kinds[name] not in _OF_JUDGMENT]
+        self._of_item = sorted({*of_item, "turn", "turn_number"})
+        says = [one for name, column in mapping.columns.items() if kinds[name] in _SAYS for one in columns_in(column)]
+        self._alike = Alike(tuple(dict.fromkeys(says)))
+        self._own = [(name[5:], one) for name, one in mapping.columns.items() if name.startswith("meta.")]
+        self._noted = [(name[9:], one) for name, one in mapping.columns.items() if name.startswith("metadata.")]
         self._in_turns = mapping.columns.get("question", "").startswith(TURNS)
         self._stem = stem_of(table.source.name)
         self._scored_by_people = says_who(columns)
@@ -115,13 +113,14 @@ class MappedTable(LineReader):
         self._one_hot: dict[str, OneHot | None] = {
             field: one_hot_of(column, mapping.response_ids) for field, column in mapping.columns.items()
         }
-        if survey:
-            rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
-            self._verdicts, self._labels, self.told = vocabularies_of(mapping, [row.data for row in rows], wording)
-            if textless is not None:
-                self.told.insert(0, no_texts(textless.response_ids))
-            self._require_whole_verdicts(columns, [row.data for row in rows])
-            self._require_known_values(rows)
+        first = table.survey() if survey else Survey(())
+        verdicts, labels, self.told = vocabularies_of(mapping, first, wording)
+        """What is to be known of values that stand for no answer, a sentence a column."""
+        self._people = RowLabels(mapping, wording, verdicts, labels)
+        if textless is not None:
+            self.told.insert(0, no_texts(textless.response_ids))
+        self._require_whole_verdicts(columns, first)
+        self._require_known_values(first.rows)
 
     def named(self, row: Line) -> str | None:
         """The name of a row's score, where rows say who gave it."""
@@ -165,27 +164,25 @@ class MappedTable(LineReader):
         made = None if known is None else retold(known, name, item, judge, rationale)
         if made is not None:
             return made
-        data: dict[str, Any] = {
-            "id": name,
-            "item": item,
-            "judge": judge,
-            "verdict": verdict,
-            "no_verdict": why if verdict is None else None,
-            "rationale": rationale,
-            "instruction": self._text(row, "instruction"),
-            "order": self._order(row, item),
-            "labels": self._shown_labels(row, item),
-            "meta": self._meta(row),
-        }
-        judgment = Judgment.model_validate(data)
+        judgment = Judgment(
+            id=name,
+            item=item,
+            judge=judge,
+            verdict=verdict,
+            no_verdict=why if verdict is None else None,
+            rationale=rationale,
+            instruction=self._text(row, "instruction"),
+            order=self._order(row, item),
+            labels=self._shown_labels(row, item),
+            meta=self._meta(row),
+        )
         self._alike.keep(said, judgment)
         return judgment
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
-        for row in self.table.rows() if self._scored_by_people else ():
-            if isinstance(row, Reject):
-                continue
+        rows = self.table.rows() if self._scored_by_people else iter(())
+        for row in (row for row in rows if not isinstance(row, Reject)):
             try:
                 item, score = self.item(row).id, person_score_of(row.data)
             except UNREADABLE:
@@ -232,13 +229,14 @@ class MappedTable(LineReader):
             return self._said
         judged: dict[str, dict[str, list[Label]]] = {}
         said = [one for name, one in self.mapping.columns.items() if name in _OF_JUDGMENT]
-        for row in self.table.rows() if self._people.one_a_row else ():
+        rows = self.table.rows() if self._people.one_a_row else iter(())
+        for row in (row for row in rows if not isinstance(row, Reject)):
             try:
-                item = self._plain_item(row) if not isinstance(row, Reject) else None
-                label = self._people.of_annotator(row, item) if item and not isinstance(row, Reject) else None
+                item = self._plain_item(row)
+                label = self._people.of_annotator(row, item)
             except UNREADABLE:
                 continue  # it is a reject where the row itself is read
-            if item is not None and label is not None and not isinstance(row, Reject):
+            if label is not None:
                 judgment = digest([key_of(cell(row.data, column)) for column in said])
                 judged.setdefault(item.id, {}).setdefault(judgment, []).append(label)
         self._said = {name: reduce(combined, several.values(), ()) for name, several in judged.items()}
@@ -309,10 +307,7 @@ class MappedTable(LineReader):
         """The messages of a column of their own, beside a question that is one text."""
         value = self._value(row, "conversation")
         if isinstance(value, str) and value.lstrip().startswith("["):
-            try:
-                value = orjson.loads(value)
-            except orjson.JSONDecodeError as error:
-                raise BadLine(f"conversation: no JSON list of messages: {error}") from None
+            value = _json(value, "conversation: no JSON list of messages")
         if not is_chat(value):
             return []
         return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]
@@ -320,15 +315,13 @@ class MappedTable(LineReader):
     def _metadata(self, row: Line, answers: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
         """What is known of each response: an object (``metadata.A``), or a column each (``metadata.A.tokens``)."""
         found: dict[str, dict[str, Any]] = {}
-        for field, column in self.mapping.columns.items():
-            value = cell(row.data, column) if field.startswith("metadata.") else None
+        for name, column in self._noted:
+            value = cell(row.data, column)
             if value in (None, ""):
                 continue
-            name = field.removeprefix("metadata.")
-            whole = next((one for one in answers if name == one), None)
             part = next((one for one in answers if name.startswith(f"{one}.")), None)
-            if whole is not None:
-                found.setdefault(whole, {}).update(_object(value, field, column))
+            if name in answers:
+                found.setdefault(name, {}).update(_object(value, f"metadata.{name}", column))
             elif part is not None:
                 found.setdefault(part, {})[name[len(part) + 1 :]] = value
         return found or None
@@ -368,54 +361,25 @@ class MappedTable(LineReader):
             value = self._value(row, field) if one_hot is None else one_hot.read(row.data)
         except BadLine as bad:
             raise BadLine(f"{field}: {bad}") from None
-        try:
-            found = self._read(value, item, self._verdicts if field == "verdict" else self._labels)
-        except InfiniteValueError as error:
-            raise BadLine(f"{field}: {error}") from error
-        except UnknownValueError as error:
-            means = self._wording.meanings(example(key_of(value)))
-            raise BadLine(f"{field}: {error}; say what it means with {means}") from None
+        found = self._people.read(field, value, item)
         if isinstance(found, NoVerdict):
             stated = self._text(row, "no_verdict") if field == "verdict" else None
             return None, stated or found.reason
-        return on_scale(found, item.scale), None
-
-    def _meaning(self, value: Any, item: Item) -> AnyVerdict | None:
-        """A person's answer in a cell; None where the cell says nothing."""
-        found = self._read(value, item, self._labels)
-        return None if isinstance(found, NoVerdict) else on_scale(found, item.scale)
-
-    def _read(self, value: Any, item: Item, vocabulary: Vocabulary) -> AnyVerdict | NoVerdict:
-        """A value's meaning; where models are not named, the columns of the responses may be named after them."""
-        ids = tuple(item.responses)
-        try:
-            return vocabulary.read(value, ids, item.models or {}, item.scale)
-        except UnknownValueError:
-            columns = {name: column for name, column in self.mapping.response_columns.items() if name in ids}
-            known = {column.strip().casefold() for column in columns.values()}
-            if item.models or len(ids) < 2 or key_of(value).casefold() not in known:
-                raise
-            return vocabulary.read(value, ids, columns)
+        return found, None
 
     def _order(self, row: Line, item: Item) -> tuple[str, ...]:
-        ids = tuple(item.responses)
-        swapped = key_of(self._value(row, "swapped")).casefold()
-        if swapped in ("true", "1", "yes"):
+        ids, value = tuple(item.responses), self._value(row, "order")
+        if is_true(self._value(row, "swapped")):
             return ids[::-1]
-        value = self._value(row, "order")
         if value in (None, ""):
             return ids
-        if isinstance(value, str) and sorted(value) == sorted(ids):
-            return tuple(value)
-        return names_in(value)
+        return tuple(value) if isinstance(value, str) and sorted(value) == sorted(ids) else names_in(value)
 
     def _meta(self, row: Line) -> dict[str, Any]:
         value = self._value(row, "meta")
         meta = {} if value in (None, "") else _object(value, "meta", self.mapping.columns.get("meta", ""))
-        for name, column in self.mapping.columns.items():
-            if name.startswith("meta.") and (found := cell(row.data, column)) is not None:
-                meta[name[5:]] = found
-        return meta
+        own = {name: cell(row.data, column) for name, column in self._own}
+        return meta | {name: value for name, value in own.items() if value is not None}
 
     def _has(self, field: str) -> bool:
         return field in self.mapping.columns or field in self.mapping.constants
@@ -429,34 +393,29 @@ class MappedTable(LineReader):
         return None if value in (None, "") else text_of(value)
 
     def _require_known_values(self, rows: Sequence[Line]) -> None:
-        unknown: Counter[str] = Counter()
-        first: dict[str, str] = {}
-        words: Counter[str] = Counter()
+        unknown, words = Counter[str](), Counter[str]()
+        first: dict[str, tuple[int, str]] = {}
         for row in rows:
             if self._scored_by_people and person_score_of(row.data) is not None:
                 continue
             try:
                 verdict = self.judgment(row).verdict
-            except ValidationError:
+            except UnknownCell as bad:
+                unknown[bad.key] += 1
+                first.setdefault(bad.key, (row.number, bad.field))
                 continue
-            except BadLine as bad:
-                cause = bad.__cause__ or bad.__context__
-                if isinstance(cause, UnknownValueError) and not isinstance(cause, InfiniteValueError):
-                    field = str(bad).partition(":")[0]
-                    key = key_of(self._value(row, field))
-                    unknown[key] += 1
-                    first.setdefault(key, f"{self.source.name}:{row.number}: {field}")
+            except (BadLine, ValidationError):
                 continue
             if isinstance(verdict, Category) and isinstance(verdict.value, str) and not self._has("scale"):
                 words[verdict.value] += 1
-                first.setdefault(verdict.value, f"{self.source.name}:{row.number}: verdict")
+                first.setdefault(verdict.value, (row.number, "verdict"))
         if len(words) > MOST_CATEGORIES:
             unknown = words  # so many different words are no categories
         if unknown:
             fault = vocabulary_fault(unknown, first, self.mapping, self.source.name, self._wording)
             raise InputError(without_secrets(fault))
 
-    def _require_whole_verdicts(self, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    def _require_whole_verdicts(self, columns: Sequence[str], survey: Survey) -> None:
         """Refuses a column of zeros and ones whose zeros are the other side, or a tie that another column says.
 
         Raises:
@@ -468,7 +427,7 @@ class MappedTable(LineReader):
             column = self.mapping.columns.get(field, "")
             if len(ids) < 2 or not column or self._one_hot.get(field) is not None:
                 continue
-            tie = tie_beside(column, columns, rows) if is_flag(column, rows) else None
+            tie = tie_beside(column, columns, survey) if is_flag(column, survey) else None
             if tie is not None and tie not in taken:
                 others = ",".join(f"COLUMN_{name}" for name in ids[1:])
                 raise InputError(
@@ -485,11 +444,16 @@ def stem_of(name: str) -> str:
 
 def _object(value: Any, field: str, column: str) -> dict[str, Any]:
     """A cell that is an object, also as JSON text. Raises BadLine: it is something else."""
+    fault = f"{field}: column {column!r} is no JSON object"
     if isinstance(value, str) and value.strip():
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError as error:
-            raise BadLine(f"{field}: column {column!r} is no JSON object: {error}") from None
+        value = _json(value, fault)
     if not isinstance(value, dict):
-        raise BadLine(f"{field}: column {column!r} is no JSON object")
+        raise BadLine(fault)
     return dict(value)
+
+
+def _json(text: str, fault: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadLine(f"{fault}: {error}") from None

@@ -4,10 +4,9 @@ Labels are in one column, in several, in a list, or one a row with its annotator
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -16,8 +15,9 @@ from metajudge.readers.cells import cell, first_of, key_of, nested, parsed
 from metajudge.readers.lines import BadLine, Line
 from metajudge.readers.mapping import PREFIX, FieldMap, Wording
 from metajudge.readers.people import time_of
-from metajudge.readers.tables import SURVEYED_ROWS, Table
-from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside
+from metajudge.readers.scales import on_scale
+from metajudge.readers.tables import Survey, Table
+from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside
 from metajudge.types import AnyVerdict, Category, Item, Label, Pairwise
 from metajudge.types.label import as_ruling
 
@@ -28,23 +28,47 @@ _TIMES: Final = ("time", "created_at", "updated_at", "timestamp")
 MOST_WORDS: Final = 4
 """A column with longer texts that is mapped to nothing may be a question or a response."""
 
-Read = Callable[[Any, Item], AnyVerdict | None]
-"""A cell's meaning on an item; None where it says nothing."""
+
+class UnknownCell(BadLine):
+    """A cell whose value means nothing here: its field, and the value as text."""
+
+    def __init__(self, field: str, key: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field, self.key = field, key
 
 
 @dataclass(frozen=True)
 class RowLabels:
-    """Reads the labels of a row.
+    """Reads the verdict and the labels of a row.
 
     Attributes:
         mapping: which column is what.
-        read: a cell's meaning.
         wording: how messages name what the user gives.
+        verdicts, labels: what words mean.
     """
 
     mapping: FieldMap
-    read: Read
     wording: Wording
+    verdicts: Vocabulary
+    labels: Vocabulary
+
+    def read(self, field: str, value: Any, item: Item) -> AnyVerdict | NoVerdict:
+        """A cell's meaning on an item.
+
+        Raises:
+            UnknownCell: it has none; with what says one.
+            BadLine: it is an infinite number.
+        """
+        vocabulary = self.verdicts if field == "verdict" else self.labels
+        ids, models = tuple(item.responses), item.models or {}
+        try:
+            found = vocabulary.read_named(value, ids, models, self.mapping.response_columns, item.scale)
+        except InfiniteValueError as error:
+            raise BadLine(f"{field}: {error}") from None
+        except UnknownValueError as error:
+            means = self.wording.meanings(example(key_of(value)))
+            raise UnknownCell(field, key_of(value), f"{error}; say what it means with {means}") from None
+        return found if isinstance(found, NoVerdict) else on_scale(found, item.scale)
 
     @cached_property
     def one_a_row(self) -> bool:
@@ -86,23 +110,16 @@ class RowLabels:
         return Label(value=value, annotator=annotator, time=time)
 
     def _entry(self, field: str, entry: Any, item: Item) -> Iterator[Label]:
-        if not isinstance(entry, Mapping) or entry.keys() == {"category"}:
-            value = self._value(field, entry, item)
-            if value is not None:
-                yield Label(value=value)
-            return
-        value = self._value(field, first_of(entry, *_VALUES), item)
-        annotator = first_of(entry, *_ANNOTATORS)
-        if value is not None:
-            by = None if annotator is None else str(annotator)
-            yield Label(value=value, annotator=by or None, time=time_of(first_of(entry, *_TIMES)))
+        value, annotator, time = _parts(entry)
+        found = self._value(field, value, item)
+        if found is not None:
+            yield Label(
+                value=found, annotator=None if annotator is None else str(annotator) or None, time=time_of(time)
+            )
 
     def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
-        try:
-            return self.read(value, item)
-        except UnknownValueError as error:
-            means = self.wording.meanings({key_of(value): "MEANING"})
-            raise BadLine(f"{field}: {error}; say what it means with {means}") from error
+        found = self.read(field, value, item)
+        return None if isinstance(found, NoVerdict) else found
 
 
 def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | None:
@@ -117,26 +134,32 @@ def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | N
     Raises:
         BadLine: it is no list.
     """
+    given = value
     if isinstance(value, str) and value.lstrip().startswith("["):
-        value, text = parsed(value), value
-        if value is text:
+        given = parsed(value)
+        if given is value:
             return None
-    if value in (None, ""):
+    if given in (None, ""):
         return None
-    if own:
-        objects = isinstance(value, list) and any(not isinstance(one, str) for one in value)
-        words = isinstance(value, list) and len(item.responses) == 1 and value != list(item.responses)
-        return value if objects or words else None
-    if not isinstance(value, list):
-        raise BadLine(f"human_labels: {str(value)[:60]!r} is no list of labels")
-    return value
+    if not isinstance(given, list):
+        if own:
+            return None
+        raise BadLine(f"human_labels: {str(given)[:60]!r} is no list of labels")
+    words = len(item.responses) == 1 and given != list(item.responses)
+    return given if not own or words or not all(isinstance(one, str) for one in given) else None
 
 
 def values_listed(value: Any) -> list[Any]:
     """The values in a list of labels, also as JSON text; none of anything else."""
-    given = nested(value)
-    entries = given if isinstance(given, list) else []
-    return [first_of(one, *_VALUES) if isinstance(one, Mapping) else one for one in entries]
+    entries = nested(value)
+    return [_parts(one)[0] for one in entries] if isinstance(entries, list) else []
+
+
+def _parts(entry: Any) -> tuple[Any, Any, Any]:
+    """The value, the annotator and the time of an entry in a list of labels."""
+    if not isinstance(entry, Mapping) or entry.keys() == {"category"}:
+        return entry, None, None
+    return first_of(entry, *_VALUES), first_of(entry, *_ANNOTATORS), first_of(entry, *_TIMES)
 
 
 def is_true(value: Any) -> bool:
@@ -154,29 +177,23 @@ def labels_text(labels: tuple[Label, ...]) -> str | None:
 _SHOWN = 8
 
 
-def vocabularies_of(
-    mapping: FieldMap, rows: Iterable[Mapping[str, Any]], wording: Wording
-) -> tuple[Vocabulary, Vocabulary, list[str]]:
+def vocabularies_of(mapping: FieldMap, survey: Survey, wording: Wording) -> tuple[Vocabulary, Vocabulary, list[str]]:
     """What the values of verdicts and of people's labels mean, by the columns they stand in.
 
     Args:
         mapping: which column is what.
-        rows: the first ones.
+        survey: the first rows.
         wording: how messages name what the user gives.
 
     Returns:
         That of verdicts, that of labels, and a sentence for each column with values that stand for no answer.
     """
-    columns = {
-        name: column
-        for name, column in mapping.columns.items()
-        if name.split(".")[0] in ("verdict", "label", "human_labels") and not column.startswith(PREFIX)
-    }
-    seen: dict[str, Counter[str]] = {name: Counter() for name in columns}
-    for row in rows:
-        for name, column in columns.items():
-            value = cell(row, column)
-            seen[name].update(map(key_of, values_listed(value) if name == "human_labels" else [value]))
+    seen: dict[str, Counter[str]] = {}
+    for name, column in mapping.columns.items():
+        if name == "human_labels":
+            seen[name] = Counter(key_of(one) for value in survey.cells(column) for one in values_listed(value))
+        elif name.split(".")[0] in ("verdict", "label") and not column.startswith(PREFIX):
+            seen[name] = Counter(survey.keys(column))
     judged = seen.get("verdict", Counter[str]())
     labels = {value for name, values in seen.items() if name != "verdict" for value in values}
     verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels))
@@ -189,7 +206,7 @@ def vocabularies_of(
             shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in silent[:_SHOWN])
             more = ", ..." if len(silent) > _SHOWN else ""
             told.append(
-                f"No {what} but words for none, in column {columns[name]!r}: {shown}{more}; "
+                f"No {what} but words for none, in column {mapping.columns[name]!r}: {shown}{more}; "
                 f"{wording.meanings({silent[0]: 'MEANING'})} says otherwise."
             )
     return verdict, label, told
@@ -202,13 +219,13 @@ def example(*values: str) -> dict[str, str]:
 
 
 def vocabulary_fault(
-    unknown: Mapping[str, int], first: Mapping[str, str], mapping: FieldMap, name: str, wording: Wording
+    unknown: Mapping[str, int], first: Mapping[str, tuple[int, str]], mapping: FieldMap, name: str, wording: Wording
 ) -> str:
     """Why the words of a table cannot be read as verdicts, with the fix.
 
     Args:
         unknown: word -> how often it stands in the rows looked at.
-        first: word -> its first place.
+        first: word -> the number of its first row, and the field there.
         mapping: which column is what.
         name: of the file.
         wording: how messages name what the user gives.
@@ -216,8 +233,8 @@ def vocabulary_fault(
     shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
     more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
     ids: Sequence[str] = mapping.response_ids
-    one = next(iter(unknown))
-    column = mapping.columns.get(first[one].rpartition(": ")[2], mapping.columns.get("verdict"))
+    number, field = first[next(iter(unknown))]
+    column = mapping.columns.get(field, mapping.columns.get("verdict"))
     advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
     models = (
         ""
@@ -226,8 +243,8 @@ def vocabulary_fault(
         f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
     )
     return (
-        f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {first[one]}. Say what each means: "
-        f"{wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
+        f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {name}:{number}: {field}. Say what "
+        f"each means: {wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
     )
 
 
@@ -240,14 +257,12 @@ def without_texts(table: Table, mapping: FieldMap) -> FieldMap | None:
     given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
     if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
         return None
-    rows = [row.data for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
+    survey = table.survey()
     others = set(columns) - mapping.used_columns
-    if any(
-        isinstance(text := row.get(name), str) and len(text.split()) > MOST_WORDS for row in rows for name in others
-    ):
+    if any(len(text.split()) > MOST_WORDS for name in others for text in survey.texts(name)):
         return None
     vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
-    for value in {key_of(cell(row, verdict)): cell(row, verdict) for row in rows}.values():
+    for value in {key_of(one): one for one in survey.cells(verdict)}.values():
         try:
             kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
         except UnknownValueError:

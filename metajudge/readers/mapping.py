@@ -7,6 +7,7 @@ column for each response, in the order of the responses, and one for a tie where
 import difflib
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +17,7 @@ from pydantic import Field
 from metajudge.errors import InputError
 from metajudge.readers.cells import TURNS, cell, key_of
 from metajudge.readers.lines import BadLine
+from metajudge.readers.tables import Survey
 from metajudge.readers.vocabulary import ranges_in
 from metajudge.types import ID_PATTERN
 from metajudge.types.frozen import Frozen
@@ -37,13 +39,18 @@ class OneHot:
     columns: Mapping[str, str]
     tie: str | None
 
+    @property
+    def names(self) -> list[str]:
+        """All of the columns."""
+        return [*self.columns.values(), *([self.tie] if self.tie else [])]
+
     def read(self, data: Mapping[str, Any]) -> str:
         """The winner's id, ``tie``, or an empty text where all columns are empty.
 
         Raises:
             BadLine: none or several of the columns are 1, or one is neither 1 nor 0.
         """
-        names = [*self.columns.values(), *([self.tie] if self.tie else [])]
+        names = self.names
         values = {name: key_of(cell(data, name)).casefold() for name in names}
         if not any(values.values()):
             return ""
@@ -84,42 +91,38 @@ def one_hot_of(column: str, ids: Sequence[str]) -> OneHot | None:
     return OneHot(dict(zip(ids, names, strict=False)), names[len(ids)] if len(names) > len(ids) else None)
 
 
-def find_one_hot(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], marks: Sequence[str]) -> OneHot | None:
+def find_one_hot(columns: Sequence[str], survey: Survey, marks: Sequence[str]) -> OneHot | None:
     """Columns that look one-hot: one for each response, and perhaps one for ties.
 
     Args:
         columns: names.
-        rows: some rows; each of the columns contains 0 and 1 alone.
+        survey: some rows; each of the columns contains 0 and 1 alone.
         marks: by which letter or number the names of the responses' columns end, as ``a`` and ``b``.
     """
-    flags = [name for name in columns if is_flag(name, rows)]
+    flags = [name for name in columns if is_flag(name, survey)]
     for first in flags:
         stem = first[: -len(marks[0])] if marks and first.lower().endswith(marks[0].lower()) else ""
         if not re.search(r"win|prefer|better|chosen|vote|verdict|label", stem, re.I):
             continue
-        sides = [next((one for one in flags if one.lower() == f"{stem}{mark}".lower()), None) for mark in marks]
-        if None in sides:
-            continue
-        named = dict(zip(marks, (one for one in sides if one is not None), strict=True))
-        return OneHot(named, tie_beside(first, [one for one in flags if one not in sides], rows))
+        lowered = {one.lower(): one for one in reversed(flags)}
+        sides = {mark: lowered[name] for mark in marks if (name := f"{stem}{mark}".lower()) in lowered}
+        if len(sides) == len(marks):
+            return OneHot(sides, tie_beside(first, [one for one in flags if one not in sides.values()], survey))
     return None
 
 
-def is_flag(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def is_flag(column: str, survey: Survey) -> bool:
     """Whether a column contains 0 and 1 alone, and both of them."""
-    values = {key_of(cell(row, column)).casefold() for row in rows}
+    values = {key.casefold() for key in survey.keys(column)}
     return values <= {*_SET, *_UNSET} and bool(values & set(_SET)) and bool(values & set(_UNSET))
 
 
-def tie_beside(column: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str | None:
+def tie_beside(column: str, columns: Sequence[str], survey: Survey) -> str | None:
     """The column of zeros and ones that is 1 for a tie where ``column`` is 1 for a winner; None without one."""
     family = re.split(r"[\s_.-]", column)[0].lower()
-    for name in columns:
-        if name != column and _TIE_NAME.fullmatch(name) and (name.lower().startswith(family) or "_" not in name):
-            values = {key_of(cell(row, name)).casefold() for row in rows}
-            if values <= {*_SET, *_UNSET}:
-                return name
-    return None
+    named = (name for name in columns if name != column and _TIE_NAME.fullmatch(name))
+    known = (name for name in named if name.lower().startswith(family) or "_" not in name)
+    return next((one for one in known if {key.casefold() for key in survey.keys(one)} <= {*_SET, *_UNSET}), None)
 
 
 FIELDS: Final[Mapping[str, str]] = {
@@ -256,10 +259,8 @@ class FieldMap(Frozen):
         """The mapping as it is written on the command line."""
         parts = [f"{name}={column}" for name, column in self.columns.items()]
         parts += [f"{name}:={text}" for name, text in self.constants.items()]
-        flags = [f"--map {quoted(','.join(parts))}"] if parts else []
-        if self.values:
-            flags.append(f"--map-values {quoted(','.join(f'{v}={m}' for v, m in self.values.items()))}")
-        return " ".join(flags)
+        flags = [FLAGS.mapped(",".join(parts))] if parts else []
+        return " ".join([*flags, *([FLAGS.meanings(self.values)] if self.values else [])])
 
 
 def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording = FLAGS) -> FieldMap:
@@ -316,8 +317,7 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
     """
     for field, column in ((field, one) for field, named in mapping.columns.items() for one in columns_in(named)):
         if column not in columns and column.split(".")[0] not in columns:
-            near = difflib.get_close_matches(column, columns, 1, 0.6)
-            hint = f" Did you mean {field}={near[0]}?" if near else ""
+            hint = did_you_mean(column, columns, f"{field}=")
             raise InputError(f"{name} has no column {column!r}, mapped to {field}.{hint} {columns_there(columns)}")
     unknown = [field for field in mapping.model_columns if field not in mapping.response_ids]
     if unknown:
@@ -344,6 +344,12 @@ def check_fields(
         )
 
 
+def did_you_mean(name: str, known: Sequence[str], before: str = "") -> str:
+    """A sentence that names the nearest known name; empty where none is near."""
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    return f" Did you mean {before}{near[0]}?" if near else ""
+
+
 def columns_there(columns: Sequence[str]) -> str:
     """The columns in a sentence."""
     shown = ", ".join(columns[:40]) + (", ..." if len(columns) > 40 else "")
@@ -352,15 +358,11 @@ def columns_there(columns: Sequence[str]) -> str:
 
 def quoted(text: str) -> str:
     """A text as a shell takes it."""
-    import shlex
-
     return shlex.quote(text)
 
 
 def _bad_field(text: str, wording: Wording) -> str:
     field = text.partition("=")[0].strip(" :")
     known = [*FIELDS, "responses.A", "models.A"]
-    near = difflib.get_close_matches(field, known, 1, 0.6)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    fields = ", ".join(known)
+    fields, hint = ", ".join(known), did_you_mean(field, known)
     return f"{wording.map_name} {text.strip()!r} is not FIELD=COLUMN with a field of {fields} (any response id).{hint}"

@@ -33,10 +33,6 @@ class _Content:
     fields: dict[str, int]
     judgments: set[int]
 
-    @property
-    def count(self) -> int:
-        return len(self.judgments)
-
     @classmethod
     def of(cls, judgment: Judgment, place: str) -> "_Content":
         return cls(place, _fields(judgment.item), {hash(judgment.id)})
@@ -52,7 +48,9 @@ class ItemContents:
     def __init__(self, contents: dict[str, dict[str, _Content]], *, repeated: Set[int] | None = None) -> None:
         self.repeated = repeated
         self._contents = contents
-        self._kept = {name: max(several, key=lambda one: several[one].count) for name, several in contents.items()}
+        self._kept = {
+            name: max(several, key=lambda one: len(several[one].judgments)) for name, several in contents.items()
+        }
 
     def __len__(self) -> int:
         return len(self._contents)
@@ -74,7 +72,8 @@ class ItemContents:
         several = self._contents[item.id]
         here, there = several.get(item.digest) or _Content.of(judgment, ""), several[kept]
         names = [name for name in {**there.fields, **here.fields} if here.fields.get(name) != there.fields.get(name)]
-        why = "as many: the first one read is kept" if here.count == there.count else "the majority is kept"
+        as_many = len(here.judgments) == len(there.judgments)
+        why = "as many: the first one read is kept" if as_many else "the majority is kept"
         return (
             f"item {item.id!r} has another {_listed(names)} at {there.place}: that content stands in "
             f"{_judgments(there)}, this one in {_judgments(here)} ({why}); repair the record, or give each content its "
@@ -158,7 +157,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _judgments(content: _Content) -> str:
-    return "1 judgment" if content.count == 1 else f"{content.count:,} judgments"
+    count = len(content.judgments)
+    return "1 judgment" if count == 1 else f"{count:,} judgments"
 
 
 KEPT_REJECTS = 1 << 20

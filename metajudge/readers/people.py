@@ -94,8 +94,7 @@ class PeopleCount:
         """Counts one; ``reason`` says why it is no label of any judged item."""
         self.count += 1
         self.names[found.score.name] += 1
-        if found.score.annotator is not None:
-            self.annotators[found.score.annotator] += 1
+        self.annotators.update([found.score.annotator] if found.score.annotator is not None else [])
         self.first = self.first or found.where
         if reason is None:
             self.matched += 1

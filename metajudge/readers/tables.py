@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from metajudge.errors import InputError
-from metajudge.readers.cells import parsed
+from metajudge.readers.cells import cell, key_of, parsed
 from metajudge.readers.lines import (
     BOM,
     DAMAGE,
@@ -129,7 +129,34 @@ class Table:
 
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return self.header() if self.header else _columns_of_objects(self.rows())
+        return (
+            self.header()
+            if self.header
+            else tuple(dict.fromkeys(key for row in self.survey().rows for key in row.data))
+        )
+
+    def survey(self) -> "Survey":
+        """The first :data:`SURVEYED_ROWS` rows, without those that cannot be read."""
+        return Survey([row for row in islice(self.rows(), SURVEYED_ROWS) if isinstance(row, Line)])
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Some rows of a table, by column; a column is a path as :func:`~metajudge.readers.cells.cell` takes it."""
+
+    rows: Sequence[Line]
+
+    def cells(self, column: str) -> list[Any]:
+        """A column's values."""
+        return [cell(row.data, column) for row in self.rows]
+
+    def keys(self, column: str) -> list[str]:
+        """A column's values as the texts they are looked up by."""
+        return list(map(key_of, self.cells(column)))
+
+    def texts(self, column: str) -> list[str]:
+        """A column's texts, an empty one in place of any other value."""
+        return [value if isinstance(value, str) else "" for value in self.cells(column)]
 
 
 LINES: Final = "JSONL"
@@ -161,11 +188,11 @@ def records_in(table: Table) -> Table:
                 yield table.source.reject(row.number, reason, row.raw)
                 continue
             found: dict[str, Any] = {"verdict": None}
-            for name, cell in row.data.items():
-                if name == "version" and cell == 1:  # the only one, which is the default
+            for name, given in row.data.items():
+                if name == "version" and given == 1:  # the only one, which is the default
                     continue
-                is_json = name in _NESTED and isinstance(cell, str) and cell.startswith(("{", "["))
-                value = _without_nulls(parsed(cell) if is_json else cell)
+                is_json = name in _NESTED and isinstance(given, str) and given.startswith(("{", "["))
+                value = _without_nulls(parsed(given) if is_json else given)
                 if value is not None:
                     found[name] = value
             yield TableRow(row.number, found)
@@ -181,15 +208,6 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
-
-
-def _columns_of_objects(rows: Iterator[Line | Reject]) -> tuple[str, ...]:
-    """The keys of the first objects, in order of their first appearance."""
-    keys: dict[str, None] = {}
-    for row in islice(rows, SURVEYED_ROWS):
-        if isinstance(row, Line):
-            keys.update(dict.fromkeys(row.data))
-    return tuple(keys)
 
 
 SUFFIXES = (".csv", ".tsv")

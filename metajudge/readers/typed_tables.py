@@ -12,9 +12,8 @@ import re
 import uuid
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,17 +134,9 @@ def _first_line(error: Exception) -> str:
 
 def arrow_table(source: Source, only: str = "") -> Table:
     """Rows of an Arrow file, perhaps of one column alone; batches are mapped into memory one at a time."""
-    name = source.name
-    fault = f"{name} cannot be read as an Arrow file"
-    opened = partial(_opened, source.path, "open_file", f"{name} is an Arrow file", fault)
-
-    def rows() -> Iterator[Line | Reject]:
-        file = opened()
-        wanted = [only] if only else file.schema.names
-        batches = (file.get_batch(at).select(wanted) for at in range(file.num_record_batches))
-        yield from _numbered(source, [(batches, "the file is damaged; nothing after this row can be read")])
-
-    return Table("Arrow", source, rows, lambda: tuple(opened().schema.names))
+    fault = f"{source.name} cannot be read as an Arrow file"
+    damage = "the file is damaged; nothing after this row can be read"
+    return _mapped_into_memory("Arrow", "an Arrow file", source, [(source.path, fault, damage)], only)
 
 
 def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
@@ -159,17 +150,16 @@ def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
 
 def dataset_table(source: Source) -> Table:
     """Rows of one split of a Hugging Face dataset, in order; Arrow batches are mapped into memory one at a time."""
-    form, files = "Hugging Face dataset on disk", _arrow_files(source)
-
-    def opened(file: Path) -> Any:
-        fault = f"{source.name}: {file.name} cannot be read as an Arrow stream"
-        return _opened(file, "open_stream", f"{source.name} is a {form}", fault)
-
-    def rows() -> Iterator[Line | Reject]:
-        damage = "is damaged; the rest of it cannot be read"
-        return _numbered(source, ((opened(file), f"{file.name} {damage}") for file in files))
-
-    return Table(form, source, rows, lambda: tuple(opened(files[0]).schema.names))
+    files = [
+        (
+            file,
+            f"{source.name}: {file.name} cannot be read as an Arrow stream",
+            f"{file.name} is damaged; the rest of it cannot be read",
+        )
+        for file in _arrow_files(source)
+    ]
+    form = "Hugging Face dataset on disk"
+    return _mapped_into_memory(form, f"a {form}", source, files)
 
 
 def dataset_folders(path: Path) -> list[Path]:
@@ -197,31 +187,39 @@ def _arrow_files(source: Source) -> list[Path]:
     return files
 
 
-def _numbered(source: Source, parts: Iterable[tuple[Iterable[Any], str]]) -> Iterator[Line | Reject]:
-    """The rows of parts, numbered through; each part is its record batches, and what to say where they are damaged."""
-    number = 0
-    for batches, damage in parts:
-        import pyarrow
+def _mapped_into_memory(
+    form: str, what: str, source: Source, files: Sequence[tuple[Path, str, str]], only: str = ""
+) -> Table:
+    """A table over files; each with what to say where it cannot be opened, and where it is damaged."""
 
+    def opened(file: Path, fault: str) -> Any:
         try:
-            for batch in batches:
-                for data in plain_rows(batch):
+            import pyarrow
+            import pyarrow.ipc
+        except ImportError:
+            raise InputError(f"{source.name} is {what}, which needs pyarrow: {install_command('inputs')}") from None
+        opening = pyarrow.ipc.open_file if form == "Arrow" else pyarrow.ipc.open_stream
+        try:
+            return opening(pyarrow.memory_map(str(file)))
+        except (OSError, pyarrow.ArrowException) as error:
+            raise InputError(f"{fault}: {error}") from None
+
+    def rows() -> Iterator[Line | Reject]:
+        number = 0
+        for file, fault, damage in files:
+            found = opened(file, fault)
+            wanted = [only] if only else found.schema.names
+            batches = map(found.get_batch, range(found.num_record_batches)) if form == "Arrow" else found
+            import pyarrow
+
+            try:
+                for data in (data for batch in batches for data in plain_rows(batch.select(wanted))):
                     number += 1
                     yield TableRow(number, data)
-        except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
-            yield Reject(source.name, number + 1, f"{damage} ({error})", "")
+            except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+                yield Reject(source.name, number + 1, f"{damage} ({error})", "")
 
-
-def _opened(file: Path, opening: str, what: str, fault: str) -> Any:
-    try:
-        import pyarrow
-        import pyarrow.ipc
-    except ImportError:
-        raise InputError(f"{what}, which needs pyarrow: {install_command('inputs')}") from None
-    try:
-        return getattr(pyarrow.ipc, opening)(pyarrow.memory_map(str(file)))
-    except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{fault}: {error}") from None
+    return Table(form, source, rows, lambda: tuple(opened(*files[0][:2]).schema.names))
 
 
 def members_of(source: Source) -> frozenset[str]:

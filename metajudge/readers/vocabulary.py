@@ -148,6 +148,18 @@ class Vocabulary:
             raise InfiniteValueError(f"the score is infinite ({key}), which is no grade")
         return self._named(key, ids, models) or self._category(value, ids) or _unknown(key, ids)
 
+    def read_named(
+        self, value: Any, ids: Sequence[str], models: Mapping[str, str], columns: Mapping[str, str], scale: Scale | None
+    ) -> AnyVerdict | NoVerdict:
+        """As :meth:`read`; where models are not named, the columns of the responses may be named after them."""
+        try:
+            return self.read(value, ids, models, scale)
+        except UnknownValueError:
+            known = {column.strip().casefold() for name, column in columns.items() if name in ids}
+            if models or len(ids) < 2 or key_of(value).casefold() not in known:
+                raise
+            return self.read(value, ids, {name: column for name, column in columns.items() if name in ids})
+
     def _says_nothing(self, key: str, several: bool, scale: Scale | None) -> bool:
         if several and key.casefold() in _NONE_OF_THEM:
             return False

@@ -2,10 +2,11 @@ import datetime
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
+from metajudge import vet
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.readers.frames import from_dataset, from_pandas, to_dataset, to_pandas
@@ -13,21 +14,23 @@ from metajudge.types import Judgment
 
 pandas = pytest.importorskip("pandas", reason="pip install 'metajudge-vet[inputs]'")
 datasets = pytest.importorskip("datasets", reason="pip install 'metajudge-vet[inputs]'")
+datasets.disable_progress_bars()
 
 PAIR = {"id": "i1", "question": "2+2?", "responses": {"A": "4", "B": '5,\n"q"'}, "label": "A>B", "category": "math"}
 THREE = {"id": "i2", "question": "", "responses": {"A": "", "B": "x", "C": "z"}, "models": {"A": "m", "C": "n"}}
 ONE = {"id": "i3", "question": "Why?", "responses": {"A": "So."}, "reference": "ref", "label": 3}
-
+PEOPLE = [
+    {"value": "pass", "annotator": "anna", "time": "2026-11-01T10:00:00Z"},
+    {"value": False},
+    {"value": 2.0, "annotator": "ben"},
+]
+CHAT = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Why?"}]
 LABELLED = {
     "id": "i4",
     "question": "system: Be kind.\n\nuser: Why?",
     "responses": {"A": "So."},
-    "labels": [
-        {"value": "pass", "annotator": "anna", "time": "2026-11-01T10:00:00Z"},
-        {"value": False},
-        {"value": 2.0, "annotator": "ben"},
-    ],
-    "conversation": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Why?"}],
+    "labels": PEOPLE,
+    "conversation": CHAT,
     "metadata": {"A": {"tokens": 3, "parts": [1, None]}},
 }
 SCALED = LABELLED | {"id": "i5", "scale": ["poor", "good"], "labels": [{"value": "poor"}]}
@@ -48,56 +51,27 @@ def judgments() -> list[Judgment]:
 
 def test_judgments_come_back_equal_from_frames_and_datasets() -> None:
     given = judgments()
-    assert from_pandas(to_pandas(given)) == given
-    assert [one.item for one in from_pandas(to_pandas(given))] == [one.item for one in given]
-    assert from_dataset(to_dataset(given)) == given
-    assert list(to_pandas(given)["verdict"].fillna("-"))[:4] == ["A>>B", "-", '[["B"], ["A", "C"]]', "0.1"]
+    frame = to_pandas(given)
+    assert from_pandas(frame) == from_dataset(to_dataset(given)) == given
+    assert [one.item for one in from_pandas(frame)] == [one.item for one in given]
+    assert list(frame["verdict"].fillna("-"))[:4] == ["A>>B", "-", '[["B"], ["A", "C"]]', "0.1"]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "jsonl", "hf"])
+WRITERS: dict[str, Any] = {
+    "csv": lambda given, path: to_pandas(given).to_csv(path, index=False),
+    "parquet": lambda given, path: to_pandas(given).to_parquet(path),
+    "hf": lambda given, path: to_dataset(given).save_to_disk(path),
+    "json": lambda given, path: to_pandas(given).to_json(path, orient="records"),
+    "jsonl": lambda given, path: to_pandas(given).to_json(path, orient="records", lines=True),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
 def test_what_is_written_is_read_by_the_command_line_as_it_is(tmp_path: Path, kind: str) -> None:
     given, path = judgments(), tmp_path / f"x.{kind}"
-    frame = to_pandas(given)
-    match kind:
-        case "csv":
-            frame.to_csv(path, index=False)
-        case "parquet":
-            frame.to_parquet(path)
-        case "hf":
-            datasets.disable_progress_bars()
-            to_dataset(given).save_to_disk(path)
-        case _:
-            frame.to_json(path, orient="records", lines=kind == "jsonl")
+    WRITERS[kind](given, path)
     source = open_judgments([path])
-    assert list(source) == given
-    assert source.rejects == 0
-
-
-def test_any_frame_is_read_by_a_mapping_in_three_spellings() -> None:
-    frame = pandas.DataFrame(
-        {"p": ["?", "!"], "x": ["a", "b"], "y": ["c", "d"], "w": ["C", "x-7b"], "mx": ["x-7b"] * 2, "my": ["y-7b"] * 2}
-    )
-    text = "question=p,responses.A=x,responses.B=y,verdict=w,models.A=mx,models.B=my"
-    spelled = dict(part.split("=") for part in text.split(","))
-    first = from_pandas(frame, text, judge="gpt", values={"C": "tie"})
-    assert [str(one.verdict) for one in first] == ["A=B", "A>B"]
-    assert from_pandas(frame, spelled, judge="gpt", values={"C": "tie"}) == first
-    assert from_pandas(frame, text + ",judge:=gpt", values={"C": "tie"}) == first
-    assert from_dataset(datasets.Dataset.from_pandas(frame), text, judge="gpt", values={"C": "tie"})[0].judge == "gpt"
-
-
-def test_a_row_that_cannot_be_read_stops_with_its_place_and_field() -> None:
-    frame = to_pandas(judgments())
-    frame.loc[1, "judge"] = None
-    with pytest.raises(InputError, match="DataFrame row 2: judge: column 'judge' is empty"):
-        from_pandas(frame)
-    twice = to_pandas([judgments()[0], judgments()[0]])
-    with pytest.raises(InputError, match="rows 1 and 2 have the same id 'a'"):
-        from_pandas(twice)
-    with pytest.raises(InputError, match=r"has no column 'winner'.*Its columns: a\."):
-        from_pandas(pandas.DataFrame({"a": [1]}), "verdict=winner")
-    with pytest.raises(InputError, match="no column is mapped to verdict"):
-        from_pandas(pandas.DataFrame({"a": [1]}))
+    assert (list(source), source.rejects) == (given, 0)
 
 
 def test_missing_values_of_every_kind_are_absent_and_never_text() -> None:
@@ -105,8 +79,8 @@ def test_missing_values_of_every_kind_are_absent_and_never_text() -> None:
         {
             "question": ["?"] * 4,
             "responses.A": ["x"] * 4,
-            "verdict": [1.0, float("nan"), None, 2],
             "judge": ["g"] * 4,
+            "verdict": [1.0, float("nan"), None, 2],
             "rationale": [None, float("nan"), pandas.NA, pandas.NaT],
             "meta.when": [datetime.date(2026, 1, 2), None, pandas.NaT, pandas.NA],
         }
@@ -118,13 +92,10 @@ def test_missing_values_of_every_kind_are_absent_and_never_text() -> None:
 
 
 def test_assessments_become_a_tidy_frame() -> None:
-    from metajudge import vet
-
     frame = to_pandas(vet(judgments()[:2]))
     assert list(frame["judgment_id"]) == ["a", "b"]
     assert list(frame["status"]) == ["unscored", "failed"]
-    assert frame["failure"].iloc[1] == "no_verdict"
-    assert pandas.isna(frame["score"].iloc[1])
+    assert (frame["failure"].iloc[1], pandas.isna(frame["score"].iloc[1])) == ("no_verdict", True)
     assert "signal.order" in frame.columns
     assert to_dataset(vet(judgments()[:1])).column_names == list(to_pandas(vet(judgments()[:1])).columns)
 
@@ -135,41 +106,66 @@ def test_neither_pandas_nor_datasets_is_loaded_by_the_import() -> None:
     assert found.strip() == "[]"
 
 
-class TestWordsOfArguments:
-    FRAME: ClassVar = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2]}
-    MAP = "question=p,responses.A=x,responses.B=y,verdict=w"
+FRAME = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2], "mx": ["x-7b"] * 2, "my": ["y-7b"] * 2}
+MAP = "question=p,responses.A=x,responses.B=y,verdict=w"
+MODELS = f"{MAP},models.A=mx,models.B=my"
 
-    def test_values_may_be_numbers(self) -> None:
-        frame = pandas.DataFrame(self.FRAME)
-        found = from_pandas(frame, self.MAP, judge="g", values={1: "A", 2: "B"})
-        assert [str(one.verdict) for one in found] == ["A>B", "B>A"]
-        found = from_pandas(frame.assign(w=[True, False]), self.MAP, judge="g", values={True: "A", False: "tie"})
-        assert [str(one.verdict) for one in found] == ["A>B", "A=B"]
 
-    def test_errors_name_arguments_and_no_flags(self) -> None:
-        frame = pandas.DataFrame(self.FRAME)
-        for mapping, judge in ((self.MAP, "g"), (self.MAP, None), ("nonsense", "g"), ("question=p,verdict=w", "g")):
-            with pytest.raises(InputError) as refused:
-                from_pandas(frame, mapping, judge=judge)
-            assert "--" not in str(refused.value)
-        with pytest.raises(InputError, match=r'values=\{"1": "MEANING", "2": "MEANING"\}'):
-            from_pandas(frame, self.MAP, judge="g")
-        with pytest.raises(InputError, match='judge="NAME"'):
-            from_pandas(frame, self.MAP)
+@pytest.mark.parametrize(
+    ("words", "mapping", "values", "verdicts"),
+    [
+        ([1, 2], MAP, {1: "A", 2: "B"}, ["A>B", "B>A"]),
+        ([True, False], MAP, {True: "A", False: "tie"}, ["A>B", "A=B"]),
+        ([1, 2], MAP, {1: "A", 2: None}, ["A>B", "None"]),
+        (["C", "x-7b"], MODELS, {"C": "tie"}, ["A=B", "A>B"]),
+        (["C", "x-7b"], dict(part.split("=") for part in MODELS.split(",")), {"C": "tie"}, ["A=B", "A>B"]),
+        (["C", "x-7b"], f"{MODELS},judge:=gpt", {"C": "tie"}, ["A=B", "A>B"]),
+    ],
+)
+def test_any_frame_is_read_by_a_mapping_and_meanings(words: Any, mapping: Any, values: Any, verdicts: Any) -> None:
+    frame = pandas.DataFrame(FRAME | {"w": words})
+    judge = None if "judge" in mapping else "gpt"
+    found = from_pandas(frame, mapping, judge=judge, values=values)
+    assert [(str(one.verdict), one.judge) for one in found] == [(verdict, "gpt") for verdict in verdicts]
+    dataset = datasets.Dataset.from_pandas(frame)
+    assert [one.verdict for one in from_dataset(dataset, mapping, judge=judge, values=values)] == [
+        one.verdict for one in found
+    ]
 
-    def test_none_is_no_verdict_and_what_is_no_dict_is_told(self) -> None:
-        frame = pandas.DataFrame(self.FRAME)
-        first, second = from_pandas(frame, self.MAP, judge="g", values={1: "A", 2: None})
-        assert (str(first.verdict), second.verdict) == ("A>B", None)
-        with pytest.raises(InputError, match="values is a list: give a dict of meanings"):
-            from_pandas(frame, self.MAP, judge="g", values=["A", "B"])  # type: ignore[arg-type]
 
-    def test_a_word_of_the_label_names_the_column_of_the_label(self) -> None:
-        frame = pandas.DataFrame(self.FRAME).assign(people=["A", "neither"])
-        with pytest.raises(InputError, match=r"'neither' \(1\) in column 'people'"):
-            from_pandas(frame, f"{self.MAP},label=people", judge="g", values={1: "A", 2: "B"})
-
-    def test_an_infinite_score_names_its_row(self) -> None:
-        frame = pandas.DataFrame({"p": ["?", "?"], "x": ["4", "4"], "s": [1.0, float("inf")]})
-        with pytest.raises(InputError, match=r"row 2: verdict: the score is infinite \(inf\), which is no grade"):
-            from_pandas(frame, "question=p,responses.A=x,verdict=s", judge="g")
+@pytest.mark.parametrize(
+    ("frame", "mapping", "options", "message"),
+    [
+        (FRAME, MAP, {"judge": "g"}, r'values=\{"1": "MEANING", "2": "MEANING"\}'),
+        (FRAME, MAP, {}, 'judge="NAME"'),
+        (FRAME, "nonsense", {"judge": "g"}, "is not FIELD=COLUMN"),
+        (FRAME, "question=p,verdict=w", {"judge": "g"}, r"no column is mapped to responses\.A"),
+        (FRAME, MAP, {"judge": "g", "values": ["A", "B"]}, "values is a list: give a dict of meanings"),
+        # A word of the label names the column of the label.
+        (
+            FRAME | {"people": ["A", "neither"]},
+            f"{MAP},label=people",
+            {"judge": "g", "values": {1: "A", 2: "B"}},
+            r"'neither' \(1\) in column 'people'",
+        ),
+        (
+            FRAME | {"w": [1.0, float("inf")]},
+            "question=p,responses.A=x,verdict=w",
+            {"judge": "g"},
+            r"row 2: verdict: the score is infinite \(inf\), which is no grade",
+        ),
+        ({"a": [1]}, "verdict=winner", {}, r"has no column 'winner'.*Its columns: a\."),
+        ({"a": [1]}, None, {}, "no column is mapped to verdict"),
+        (
+            to_pandas(judgments()).assign(judge=["g", None, *"g" * 10]),
+            None,
+            {},
+            "DataFrame row 2: judge: column 'judge' is",
+        ),
+        (to_pandas([judgments()[0]] * 2).assign(judge=["g", "h"]), None, {}, "rows 1 and 2 have the same id 'a'"),
+    ],
+)
+def test_errors_name_row_field_and_arguments_and_no_flags(frame: Any, mapping: Any, options: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as refused:
+        from_pandas(pandas.DataFrame(frame), mapping, **options)
+    assert "--" not in str(refused.value)

@@ -14,26 +14,38 @@ from metajudge.types.label import answers
 from tests.readers.conftest import Table
 
 
-def test_several_columns_are_several_people(table: Table) -> None:
-    rows = read_labels([table(("item_id", "human_1", "human_2"), ("q1", 4, 5), ("q2", "", 3))]).rows
-    assert [(one.value, one.annotator, one.line) for one in rows] == [
-        ("4", "human_1", 2),
-        ("5", "human_2", 2),
-        ("3", "human_2", 3),
-    ]
+@pytest.mark.parametrize(
+    ("rows", "mapping", "expected"),
+    [
+        (  # several columns are several people
+            [("item_id", "human_1", "human_2"), ("q1", 4, 5), ("q2", "", 3)],
+            {},
+            [("4", "human_1", 2), ("5", "human_2", 2), ("3", "human_2", 3)],
+        ),
+        (  # a mapping goes before the guess
+            [("a", "b", "c", "label"), ("q1", 4, "anna", 1)],
+            {"item_id": "a", "label": "b", "annotator": "c"},
+            [("4", "anna", 2)],
+        ),
+    ],
+)
+def test_labels_of_a_table(table: Table, rows: Any, mapping: dict[str, str], expected: list[Any]) -> None:
+    found = read_labels([table(*rows)], mapping)
+    assert [(one.value, one.annotator, one.line) for one in found.rows] == expected
+    assert found.rows[0].keys[rows[0][0]] == "q1"
 
 
-def test_a_mapping_goes_before_the_guess(table: Table) -> None:
-    path = table(("a", "b", "c", "label"), ("q1", 4, "anna", 1))
-    rows = read_labels([path], {"item_id": "a", "label": "b", "annotator": "c"})
-    assert [(one.keys["a"], one.value, one.annotator) for one in rows.rows] == [("q1", "4", "anna")]
-    with pytest.raises(InputError, match="no column 'z', mapped to label"):
-        read_labels([path], {"label": "z"})
-
-
-def test_a_value_that_cannot_be_guessed_is_asked_for(table: Table) -> None:
-    with pytest.raises(InputError, match=r"no column is named like a label.*--labels-map label=COLUMN"):
-        read_labels([table(("item_id", "x", "y"), ("q1", 1, 2))])
+@pytest.mark.parametrize(
+    ("rows", "mapping", "message"),
+    [
+        ([("item_id", "label"), ("q1", 1)], {"label": "z"}, "no column 'z', mapped to label"),
+        ([("item_id", "x", "y"), ("q1", 1, 2)], {}, r"no column is named like a label.*--labels-map label=COLUMN"),
+        ([("item_id", "label"), ("q1", "")], {}, "contains no label: every value is empty"),
+    ],
+)
+def test_a_table_without_a_label_is_refused(table: Table, rows: Any, mapping: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_labels([table(*rows)], mapping)
 
 
 def test_labels_of_our_own_records_and_verdicts_of_people_as_judges(tmp_path: Path) -> None:
@@ -42,33 +54,25 @@ def test_labels_of_our_own_records_and_verdicts_of_people_as_judges(tmp_path: Pa
     write_jsonl(tmp_path / "own.jsonl", records)
     (row,) = read_labels([tmp_path / "own.jsonl"]).rows  # the item's, once
     assert (row.keys["item_id"], row.value, row.annotator) == ("q1", item.labels[0], "an")
-    bare = Item(id="q1", question="?", responses={"A": "x"})
-    votes = [Judgment(id=f"{who}1", item=bare, judge=who, verdict=Grade(1.0)) for who in ("anna", "ben")]
-    write_jsonl(tmp_path / "people.jsonl", votes)
+    bare = item.model_copy(update={"labels": ()})
+    write_jsonl(tmp_path / "people.jsonl", [one.model_copy(update={"item": bare}) for one in records])
     found = read_labels([tmp_path / "people.jsonl"])
-    assert [(one.annotator, one.keys["id"]) for one in found.rows] == [("anna", "anna1"), ("ben", "ben1")]
+    assert [(one.annotator, one.keys["id"]) for one in found.rows] == [("g", "g1"), ("h", "h1")]
     assert "each verdict is a label by its judge" in found.notes[0]
 
 
-def test_a_file_without_any_label_is_refused(table: Table) -> None:
-    with pytest.raises(InputError, match="contains no label: every value is empty"):
-        read_labels([table(("item_id", "label"), ("q1", ""))])
-
-
 def test_a_map_of_labels_is_checked() -> None:
-    assert parse_labels_map(["item_id=qid,label=a+b", "annotator=who"]) == {
-        "item_id": "qid",
-        "label": "a+b",
-        "annotator": "who",
-    }
+    given = {"item_id": "qid", "label": "a+b", "annotator": "who"}
+    assert parse_labels_map(["item_id=qid,label=a+b", "annotator=who"]) == given
     for text in ("qid", "judge=x", "label=", "label=a,label=b"):
         with pytest.raises(InputError, match="is not FIELD=COLUMN, each field once"):
             parse_labels_map([text])
 
 
-def graded(number: int, judge: str = "g", item: str | None = None, model: str | None = None) -> Judgment:
+def graded(number: int, judge: str = "g", item: str | None = None, model: str | None = None, **more: Any) -> Judgment:
     models = {"A": model} if model else None
-    shown = Item(id=item or f"q{number}", question=f"{number}?", responses={"A": f"{number}"}, models=models)
+    responses = {"A": f"{number}"}
+    shown = Item(id=item or f"q{number}", question=f"{number}?", responses=responses, models=models, **more)
     return Judgment(id=f"{judge}{number}", item=shown, judge=judge, verdict=Grade(float(number)))
 
 
@@ -76,45 +80,50 @@ def said(judgment: Judgment) -> list[tuple[Any, str | None]]:
     return [(one.value.to_json(), one.annotator) for one in judgment.item.labels]
 
 
-def test_several_people_of_an_item_are_joined_with_every_judgment_of_it(table: Table) -> None:
-    judgments = [graded(1), graded(1, "h"), graded(2)]
-    path = table(("item_id", "human_score", "annotator"), ("q1", 4, "anna"), ("q1", "", "cy"), ("q1", 5, "ben"))
-    found, report = join(judgments, read_labels([path]))
-    assert [said(one) for one in found] == [[(4.0, "anna"), (5.0, "ben")]] * 2 + [[]]
-    assert found[0].item.truth == Grade(4.5)
-    assert (report.way.on, report.way.guessed, report.labels, report.matched) == ("item", True, 2, 2)
-    assert (report.judgments, report.labelled, report.unlabelled) == (3, 2, ["g2"])
+MODELS = [graded(n, item=f"q/m{n}", model=f"m{n}") for n in (1, 2)]
+PEOPLE = [("item_id", "human_score", "annotator"), ("q1", 4, "anna"), ("q1", "", "cy"), ("q1", 5, "ben")]
+
+
+@pytest.mark.parametrize(
+    ("judgments", "rows", "on", "labels"),
+    [
+        # Several people of an item are joined with every judgment of it.
+        ([graded(1), graded(1, "h"), graded(2)], PEOPLE, "item", [[(4.0, "anna"), (5.0, "ben")]] * 2 + [[]]),
+        # A judgment's own id is recognised by its values; item and model are one key.
+        (
+            [graded(1), graded(1, "h")],
+            [("name", "key", "value"), ("x", "g1", "pass"), ("y", "h1", "fail")],
+            "id",
+            [[("pass", None)], [("fail", None)]],
+        ),
+        (
+            MODELS,
+            [("question_id", "model", "rating"), ("q", "m1", 1), ("q", "m2", 2), ("q", "m3", 3)],
+            "item+response",
+            [[(1.0, None)], [(2.0, None)]],
+        ),
+    ],
+)
+def test_labels_find_their_judgments(table: Table, judgments: list[Judgment], rows: Any, on: str, labels: Any) -> None:
+    found, report = join(judgments, read_labels([table(*rows)]))
+    assert (report.way.on, report.way.guessed, [said(one) for one in found]) == (on, True, labels)
+    assert (report.labels, report.matched) == (3 if on == "item+response" else 2, 2)
+    assert (report.judgments, report.labelled) == (len(judgments), sum(map(bool, labels)))
+    assert [one.split(" at ")[0] for one in report.unmatched] == (["q/m3"] if on == "item+response" else [])
 
 
 def test_the_verdict_the_keys_and_the_digests_stay_what_they_are(table: Table) -> None:
     given = graded(1)
-    digests = given.vetting_digest, given.item.digest, given.item.truth
     (found,), _ = join([given], read_labels([table(("item_id", "score"), ("q1", 1))]))
-    assert digests == (found.vetting_digest, found.item.digest, None)
-    assert found.item.truth == Grade(1)
+    assert (given.vetting_digest, given.item.digest) == (found.vetting_digest, found.item.digest)
+    assert (given.item.truth, found.item.truth) == (None, Grade(1))
     assert Judgment.model_validate(found.model_dump()) == found
-
-
-def test_a_judgments_own_id_is_recognised_by_its_values(table: Table) -> None:
-    path = table(("name", "key", "value"), ("x", "g1", "pass"), ("y", "h1", "fail"))
-    found, report = join([graded(1), graded(1, "h")], read_labels([path]))
-    assert report.way.on == "id"
-    assert [said(one) for one in found] == [[("pass", None)], [("fail", None)]]
-
-
-def test_item_and_model_are_one_key(table: Table) -> None:
-    judgments = [graded(n, item=f"q/{model}", model=model) for n, model in enumerate(("m1", "m2"), start=1)]
-    path = table(("question_id", "model", "rating"), ("q", "m1", 1), ("q", "m2", 2), ("q", "m3", 3))
-    found, report = join(judgments, read_labels([path]))
-    assert report.way.on == "item+response"
-    assert [said(one) for one in found] == [[(1.0, None)], [(2.0, None)]]
-    assert report.unmatched == [f"q/m3 at {path}:4"]
 
 
 def test_unmatched_rows_of_both_sides_are_counted_and_listed(table: Table) -> None:
     path = table(("item_id", "label"), ("q1", 1), *((f"z{n}", 2) for n in range(5)))
     _, report = join([graded(1), graded(2)], read_labels([path]))
-    assert report.labels - report.matched == 5
+    assert (report.labels - report.matched, report.unlabelled) == (5, ["g2"])
     assert report.unmatched == [f"z{n} at {path}:{n + 3}" for n in range(3)]
     notices = " ".join(report.notices())
     assert "1 of 6 labels joined by the item's id (column 'item_id'), which was guessed" in notices
@@ -125,14 +134,12 @@ def test_unmatched_rows_of_both_sides_are_counted_and_listed(table: Table) -> No
 def test_a_value_that_means_nothing_is_refused_and_one_for_no_answer_is_counted(table: Table) -> None:
     item = Item(id="p", question="?", responses={"A": "x", "B": "y"})
     judgments = [Judgment(id="j", item=item, judge="g", verdict="A>B")]
-    path = table(
-        ("item_id", "winner", "annotator"), ("p", "model_a", "anna"), ("p", "maybe", "ben"), ("p", "tie", "cy")
-    )
+    labels = read_labels([table(("item_id", "winner"), *(("p", word) for word in ("model_a", "maybe", "tie")))])
     with pytest.raises(InputError, match=r"labels: 'maybe' \(1\) mean nothing .* --map-values maybe=MEANING"):
-        join(judgments, read_labels([path]))
-    (told,), _ = join(judgments, read_labels([path]), values={"label:maybe": "tie"})
+        join(judgments, labels)
+    (told,), _ = join(judgments, labels, values={"label:maybe": "tie"})
     assert [one.value.winner for one in told.item.labels] == ["A", None, None]
-    silent = table(("item_id", "winner"), ("p", "model_a"), ("p", "unsure"), ("p", "?"), ("p", "unsure"))
+    silent = table(("item_id", "winner"), *(("p", word) for word in ("model_a", "unsure", "?", "unsure")))
     (found,), report = join(judgments, read_labels([silent]))
     assert [one.value for one in found.item.labels] == [Pairwise("A", "B", 1)]
     assert (report.matched, report.unreadable) == (1, [])
@@ -161,34 +168,24 @@ def test_people_without_a_name_are_a_person_each_in_every_record_of_an_item(tabl
     found, _ = join([graded(1), graded(1).model_copy(update={"id": "again", "judge": "h"})], read_labels([path]))
     assert [[label.value.value for label in one.item.labels] for one in found] == [[2, 2, 5]] * 2
     write_jsonl(path.with_suffix(".jsonl"), found)
-    spoken = read_labels([path.with_suffix(".jsonl")])
-    assert [row.value.value.value for row in spoken.rows] == [2, 2, 5]
+    assert [row.value.value.value for row in read_labels([path.with_suffix(".jsonl")]).rows] == [2, 2, 5]
 
 
 def test_two_keys_that_mean_different_judgments_are_refused_and_one_can_be_named(table: Table) -> None:
-    crossed = [graded(1, item="g2"), graded(2, item="g1")]
-    path = table(("key", "label"), ("g1", 1), ("g2", 2))
+    crossed, path = [graded(1, item="g2"), graded(2, item="g1")], table(("key", "label"), ("g1", 1), ("g2", 2))
     with pytest.raises(InputError, match="several ways"):
         join(crossed, read_labels([path]))
     found, report = join(crossed, read_labels([path]), parse_on("item"))
-    assert [said(one) for one in found] == [[(2.0, None)], [(1.0, None)]]
-    assert not report.way.guessed
+    assert ([said(one) for one in found], report.way.guessed) == ([[(2.0, None)], [(1.0, None)]], False)
     with pytest.raises(InputError, match="--on 'row' is no key"):
         parse_on("row")
-
-
-def test_nothing_that_matches_names_both_sides(table: Table) -> None:
-    path = table(("item_id", "label"), ("x", 1))
-    with pytest.raises(InputError, match=r"the first label has item_id='x'; the first judgment has id='g1', item='q1'"):
-        join([graded(1)], read_labels([path]))
+    with pytest.raises(InputError, match=r"the first label has key='g1'; the first judgment has id='g7', item='q7'"):
+        join([graded(7)], read_labels([path]))
 
 
 def test_a_record_with_a_label_of_its_own_keeps_it_as_the_truth(table: Table) -> None:
-    own = graded(1)
-    own = own.model_copy(update={"item": Item(**{**own.item.model_dump(), "label": 3.0})})
-    (found,), report = join([own], read_labels([table(("item_id", "label"), ("q1", 1))]))
-    assert found.item.truth == Grade(3)
-    assert report.own == 1
+    (found,), report = join([graded(1, label=3.0)], read_labels([table(("item_id", "label"), ("q1", 1))]))
+    assert (found.item.truth, report.own) == (Grade(3), 1)
 
 
 def test_a_stream_gets_labels_in_every_pass_whatever_the_filter(tmp_path: Path, table: Table) -> None:

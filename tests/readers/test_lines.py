@@ -1,6 +1,7 @@
 import gzip
 import json
 import random
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -11,49 +12,43 @@ from metajudge.readers import lines
 from metajudge.readers.lines import BadLine, Line, Reject, Source, parse_object, read_lines
 
 
-def reason(raw: bytes) -> str:
-    with pytest.raises(BadLine) as caught:
-        parse_object(raw)
-    return str(caught.value)
-
-
 def read(path: Path) -> list[Line | Reject]:
     return list(read_lines(Source(path, path.name)))
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
-        (b"hello", "not JSON: the line starts with 'hello'"),
-        (b'{"a": 1', "half a JSON object: the line ends before the object does"),
-        (b'{"a": "b', "half a JSON object"),
-        (b"{", "half a JSON object"),
-        (b'{"a": 1}}', "not JSON: extra data at character 9"),
-        (b"{'a': 1}", "not JSON: expecting property name enclosed in double quotes"),
-        (b"[1, 2]", "the line contains a list, not an object"),
-        (b'"text"', "the line contains a string, not an object"),
-        (b"7", "the line contains a number, not an object"),
-        (b"null", "the line contains null, not an object"),
-        (b'{"a": NaN}', "NaN is not a JSON number"),
-        (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
-        (b'{"a": 1e999}', "a number that is too large"),
-        (b'{"a": "\\ud800"}', "half of a surrogate pair"),
-        (b'{"a": "\xff"}', "not UTF-8: byte 0xff at byte 7 of the line"),
-        (b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}", "nested too deeply"),
-        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-        (b'{"a": ' * 200 + b"1" + b"}" * 200, "nested too deeply"),
-        # A repeated key is refused, and not settled by position.
-        (b'{"verdict": "A>B", "verdict": "B>A"}', "is given twice"),
-        (b'{"item": {"id": 1, "id": 2}}', "is given twice"),
-        (b'{"list": [{"x": 1, "x": 1}]}', "is given twice"),
-        (b'{"verdict" : "A>B", "verdict" : "B>A"}', "is given twice"),
-    ],
-)
+BAD = {
+    b"hello": "not JSON: the line starts with 'hello'",
+    b'{"a": 1': "half a JSON object: the line ends before the object does",
+    b'{"a": "b': "half a JSON object",
+    b"{": "half a JSON object",
+    b'{"a": 1}}': "not JSON: extra data at character 9",
+    b"{'a': 1}": "not JSON: expecting property name enclosed in double quotes",
+    b"[1, 2]": "the line contains a list, not an object",
+    b'"text"': "the line contains a string, not an object",
+    b"7": "the line contains a number, not an object",
+    b"null": "the line contains null, not an object",
+    b'{"a": NaN}': "NaN is not a JSON number",
+    b'{"a": -Infinity}': "-Infinity is not a JSON number",
+    b'{"a": 1e999}': "a number that is too large",
+    b'{"a": "\\ud800"}': "half of a surrogate pair",
+    b'{"a": "\xff"}': "not UTF-8: byte 0xff at byte 7 of the line",
+    b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}": "nested too deeply",
+    b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}": "nested too deeply",
+    b'{"a": ' * 200 + b"1" + b"}" * 200: "nested too deeply",
+    # A repeated key is refused, and not settled by position.
+    b'{"verdict": "A>B", "verdict": "B>A"}': "is given twice",
+    b'{"item": {"id": 1, "id": 2}}': "is given twice",
+    b'{"list": [{"x": 1, "x": 1}]}': "is given twice",
+    b'{"verdict" : "A>B", "verdict" : "B>A"}': "is given twice",
+}
+
+
+@pytest.mark.parametrize(("raw", "expected"), BAD.items())
 def test_each_kind_of_bad_line_has_its_own_short_reason(raw: bytes, expected: str) -> None:
-    found = reason(raw)
-    assert found.startswith(expected) or expected in found
-    assert len(found) < 160
-    assert "\n" not in found
+    with pytest.raises(BadLine, match=re.escape(expected)) as caught:
+        parse_object(raw)
+    assert len(str(caught.value)) < 160
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -118,16 +113,16 @@ def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path, monkeypatch: pytest
     assert kinds == [Reject, Reject, Line]
 
 
-@pytest.mark.parametrize(
-    ("head", "what"),
-    [
-        (b"PK\x03\x04", "zip archive"),
-        (b"PAR1", "Parquet"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-        (b"BZh9", "bzip2"),
-        (b"\xff\xfe{\x00", "UTF-16"),
-    ],
-)
+OTHERS = {
+    b"PK\x03\x04": "zip archive",
+    b"PAR1": "Parquet",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh9": "bzip2",
+    b"\xff\xfe{\x00": "UTF-16",
+}
+
+
+@pytest.mark.parametrize(("head", "what"), OTHERS.items())
 def test_another_kind_of_file_is_named(tmp_path: Path, head: bytes, what: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(head + b"rest")

@@ -71,44 +71,36 @@ def test_the_mapping_of_such_a_table_is_guessed(tmp_path):
 
 def test_each_item_is_a_question_and_has_no_length():
     records = [bare(f"q{n}") for n in range(3)]
-    clusters = Clusters(records)
-    assert len({clusters.name(one.item) for one in records}) == 3
-    facts = collected(records)
-    assert len(set(facts.by_cluster.tolist())) == 3
+    clusters, facts = Clusters(records), collected(records)
+    assert len({clusters.name(one.item) for one in records}) == len(set(facts.by_cluster.tolist())) == 3
     assert facts.own_words.tolist() == [-1, -1, -1]
 
 
 async def test_agents_are_not_asked_and_the_reason_is_typed():
     given = bare("q")
-    model = ScriptedModel(lambda _: reply(4), name="a")
-    async with Engine([model]) as engine:
+    async with Engine([ScriptedModel(lambda _: reply(4), name="a")]) as engine:
         found = await engine.vet(given)
-    assert (found.status, found.failure.kind) == (Status.FAILED, FailureKind.NO_EVIDENCE)
+    assert (found.status, found.failure.kind, found.calls) == (Status.FAILED, FailureKind.NO_EVIDENCE, 0)
     assert found.failure.message.startswith("no texts")
-    assert found.calls == 0
-    assert (
-        estimate_vetting(PanelConfig.model_validate({"agents": [{"model": "openai:gpt-4o-mini"}]}), [given]).calls == 0
-    )
+    panel = PanelConfig.model_validate({"agents": [{"model": "openai:gpt-4o-mini"}]})
+    assert estimate_vetting(panel, [given]).calls == 0
 
 
 @pytest.mark.parametrize(
-    ("verdict", "more", "ids"),
+    ("said", "ids"),
     [
-        ("B>A", {}, ["A", "B"]),
-        (4, {}, ["A"]),
-        ({"category": "pass"}, {}, ["A"]),
-        (None, {"order": ["B", "A"]}, ["A", "B"]),
+        ({"verdict": "B>A"}, ["A", "B"]),
+        ({"verdict": 4}, ["A"]),
+        ({"verdict": {"category": "pass"}}, ["A"]),
+        ({"verdict": None, "no_verdict": "none", "order": ["B", "A"]}, ["A", "B"]),
+        ({"verdict": None, "no_verdict": "none"}, None),
     ],
 )
-def test_a_record_may_leave_the_texts_out(verdict, more, ids):
-    data = {"id": "j", "item": {"id": "q"}, "judge": "owl", "verdict": verdict, "no_verdict": "none", **more}
-    found = Judgment.model_validate(
-        {name: value for name, value in data.items() if verdict is None or name != "no_verdict"}
-    )
-    assert sorted(found.item.responses) == ids
-    assert not found.item.has_texts
-
-
-def test_a_record_that_names_no_response_is_refused():
-    with pytest.raises(ValidationError, match="responses"):
-        Judgment.model_validate({"id": "j", "item": {"id": "q"}, "judge": "owl", "verdict": None, "no_verdict": "none"})
+def test_a_record_may_leave_the_texts_out_where_it_names_the_responses(said, ids):
+    data = {"id": "j", "item": {"id": "q"}, "judge": "owl", **said}
+    if ids is None:
+        with pytest.raises(ValidationError, match="responses"):
+            Judgment.model_validate(data)
+        return
+    found = Judgment.model_validate(data)
+    assert (sorted(found.item.responses), found.item.has_texts) == (ids, False)

@@ -1,3 +1,5 @@
+"""One stream over all inputs: what is counted, repeated, filtered, refused and written."""
+
 import io
 import json
 import os
@@ -5,152 +7,119 @@ import sys
 import threading
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers import Reject, open_judgments
+from metajudge.readers import JudgmentSource, Reject, open_judgments
 from tests.readers.conftest import Record, Write
 
 
-def test_a_source_can_be_read_again_and_counts_once(write: Write, record: Record) -> None:
-    source = open_judgments([write("x", record("j1"), "bad", record("j1"), record("j2"))])
-    first, second = list(source), list(source)
-    assert first == second
-    assert [judgment.id for judgment in first] == ["j1", "j2"]
-    assert (source.judgments, source.rejects, source.duplicates) == (2, 1, 1)
+def ids(source: JudgmentSource) -> list[str]:
+    return [judgment.id for judgment in source]
 
 
-def test_passes_can_run_at_the_same_time(write: Write, record: Record) -> None:
-    source = open_judgments([write("x", record("j1"), "bad", record("j2"), record("j1"))])
-    for left, right in zip(source.scan(), source.scan(), strict=True):
-        assert left == right
-    assert (source.judgments, source.rejects, source.duplicates) == (2, 1, 1)
+def counts(source: JudgmentSource) -> tuple[int, int, int]:
+    return source.judgments, source.rejects, source.duplicates
+
+
+def test_a_source_can_be_read_again_also_at_the_same_time_and_counts_once(write: Write, record: Record) -> None:
+    path = write("x", record("j1"), "bad", record("j1"), record("j2"))
+    source, other = open_judgments([path]), open_judgments([path, path])
+    assert list(source) == list(source) == list(other)
+    assert ids(source) == ["j1", "j2"]
+    both = open_judgments([path])
+    assert all(left == right for left, right in zip(both.scan(), both.scan(), strict=True))
+    assert counts(source) == counts(other) == counts(both) == (2, 1, 1)
 
 
 def test_the_same_judgment_again_is_a_duplicate_even_in_another_spelling(write: Write, record: Record) -> None:
     spelled = dict(reversed(record("j1").items())) | {"order": ["A", "B"], "meta": {}}
     source = open_judgments([write("a", record("j1")), write("b", spelled)])
-    assert [judgment.id for judgment in source] == ["j1"]
-    assert (source.duplicates, source.rejects) == (1, 0)
+    assert (ids(source), counts(source)) == (["j1"], (1, 0, 1))
 
 
 def test_one_id_for_two_judgments_is_a_reject_that_names_both_places(write: Write, record: Record) -> None:
-    a, b = write("a", "", record("j1")), write("b", record("j1", verdict="B>A"), record("j2"))
+    a = write("a", "", record("j1"), record("j1"))
+    b = write("b", record("j1", verdict="B>A"), record("j2"))
     source = open_judgments([a, b])
-    found = list(source.scan())
-    (reject,) = (entry for entry in found if isinstance(entry, Reject))
+    (reject,) = (entry for entry in source.scan() if isinstance(entry, Reject))
     assert str(reject) == (
         f"{b}:1: id 'j1' is already used for another judgment at {a}:2; --prefix-ids puts each file's name before its ids"
     )
     assert json.loads(reject.text)["verdict"] == "B>A"
-    # The first one stays, in every pass.
-    assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
-    assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
-    assert source.rejects == 1
-
-
-def test_a_repeated_judgment_is_found_among_ids_with_their_files_before_them(write: Write, record: Record) -> None:
-    a, b = write("a", record("j1"), record("j1"), record("j2")), write("b", record("j1", verdict="B>A"))
-    source = open_judgments([a, b], prefix_ids=True)
-    assert [judgment.id for judgment in source] == [f"{a}/j1", f"{a}/j2", f"{b}/j1"]
-    assert (source.duplicates, source.rejects) == (1, 0)
+    for _ in range(2):  # the first one stays, in every pass
+        assert [str(judgment.verdict) for judgment in source] == ["A>>B", "A>>B"]
+    assert counts(source) == (2, 1, 1)
+    prefixed = open_judgments([a, b], prefix_ids=True)
+    assert (ids(prefixed), counts(prefixed)) == ([f"{a}/j1", f"{b}/j1", f"{b}/j2"], (3, 0, 1))
 
 
 def test_filters_apply_to_what_is_given_and_not_to_all(write: Write, record: Record) -> None:
-    rows = [record(f"j{i}", judge="a" if i % 2 else "b") for i in range(10)]
-    source = open_judgments([write("x", *rows, "bad")], judges=["a"], limit=2)
-    assert [judgment.id for judgment in source] == ["j1", "j3"]
+    path = write("x", *(record(f"j{i}", judge="a" if i % 2 else "b") for i in range(10)), "bad")
+    source = open_judgments([path], judges=["a"], limit=2)
+    assert ids(source) == ["j1", "j3"]
     assert [judgment.id for judgment in source.all()] == [f"j{i}" for i in range(10)]
-    assert source.judgments == 10
-    assert source.rejects == 1
-
-
-def test_a_judge_that_is_not_there_is_an_error_that_lists_those_who_are(write: Write, record: Record) -> None:
-    source = open_judgments([write("x", record("j1", judge="gpt-4"), record("j2", judge="o1"))], judges=["gpt4"])
-    with pytest.raises(InputError, match="no judgment by 'gpt4'; the judges here are gpt-4, o1"):
-        list(source)
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_is_refused(write: Write, record: Record, limit: int) -> None:
-    with pytest.raises(InputError, match="limit must be at least 1"):
-        open_judgments([write("x", record())], limit=limit)
+    assert counts(source) == (10, 1, 0)
+    with pytest.raises(InputError, match="no judgment by 'gpt4'; the judges here are a, b"):
+        list(open_judgments([path], judges=["gpt4"]))
+    for limit in (0, -1):
+        with pytest.raises(InputError, match="limit must be at least 1"):
+            open_judgments([path], limit=limit)
 
 
 def test_strict_stops_at_the_first_bad_line_and_at_a_contradiction(write: Write, record: Record) -> None:
-    path = write("x", record("j1"), "bad", record("j2"))
-    given = iter(open_judgments([path], strict=True))
+    given = iter(open_judgments([write("x", record("j1"), "bad", record("j2"))], strict=True))
     assert next(given).id == "j1"
     with pytest.raises(InputError, match=r"x:2: not JSON"):
         next(given)
-    clash = write("y", record("j1"), record("j1", judge="z"))
+    clash = open_judgments([write("y", record("j1"), record("j1", judge="z"))], strict=True)
     with pytest.raises(InputError, match=r"y:2: id 'j1' is already used for another judgment at .*y:1"):
-        list(open_judgments([clash], strict=True))
+        list(clash)
     with pytest.raises(InputError, match=r"z:1: not JSON"):
         open_judgments([write("z", "bad", record("j1"))], strict=True)
 
 
 def test_rejects_are_written_with_file_line_reason_and_text(write: Write, record: Record, tmp_path: Path) -> None:
-    path = write("x", record("j1"), "bad \u2028 ünï", b"\xff", record("j1", judge="k"))
-    source = open_judgments([path])
-    target = tmp_path / "out.rejects.jsonl"
-    assert source.write_rejects(target) == 3
+    path, target = write("x", record("j1"), "bad \u2028 ünï", b"\xff", record("j1", judge="k")), tmp_path / "r.jsonl"
+    assert open_judgments([path]).write_rejects(target) == 3
     rows = [json.loads(line) for line in target.read_text(encoding="utf-8").split("\n")[:-1]]
     assert [set(row) for row in rows] == [{"file", "line", "reason", "text"}] * 3
-    assert [(row["file"], row["line"]) for row in rows] == [(str(path), 2), (str(path), 3), (str(path), 4)]
-    assert rows[0]["text"] == "bad \u2028 ünï"
-    assert rows[1]["text"] == "\ufffd"
-
-
-def test_without_rejects_there_is_no_file_and_a_stale_one_goes(write: Write, record: Record, tmp_path: Path) -> None:
-    source = open_judgments([write("x", record())])
-    target = tmp_path / "out.rejects.jsonl"
-    target.write_text("of an earlier run")
-    assert source.write_rejects(target) == 0
-    assert not target.exists()
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
-
-
-def test_where_rejects_cannot_be_written_it_is_said(write: Write, record: Record, tmp_path: Path) -> None:
-    source = open_judgments([write("x", record(), "bad")])
+    assert [(row["file"], row["line"]) for row in rows] == [(str(path), line) for line in (2, 3, 4)]
+    assert [row["text"] for row in rows[:2]] == ["bad \u2028 ünï", "\ufffd"]
     with pytest.raises(InputError, match="cannot write"):
-        source.write_rejects(tmp_path / "missing" / "r.jsonl")
+        open_judgments([path]).write_rejects(tmp_path / "missing" / "r.jsonl")
+    # Without rejects there is no file, and a stale one goes.
+    assert open_judgments([write("y", record())]).write_rejects(target) == 0
+    assert not target.exists()
 
 
-def test_rejects_met_in_a_pass_are_written_without_another_one(write: Write, record: Record, tmp_path: Path) -> None:
-    path = write("x", record("j1"), "bad", record("j2"), "worse")
-    source, target = open_judgments([path]), tmp_path / "r.jsonl"
-    assert len(list(source)) == 2
-    path.unlink()
-    assert source.write_rejects(target) == 2
-    assert [json.loads(line)["line"] for line in target.read_text().splitlines()] == [2, 4]
-
-
-def test_a_pass_that_stopped_early_writes_the_rejects_it_counted(write: Write, record: Record, tmp_path: Path) -> None:
-    source = open_judgments([write("x", "bad", record("j1"), "worse", record("j2"))], limit=1)
-    assert [judgment.id for judgment in source] == ["j1"]
-    assert source.write_rejects(tmp_path / "r.jsonl") == source.rejects == 2
-
-
-def test_more_rejects_than_are_held_are_read_again(
-    write: Write, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lines", "options", "held", "written"),
+    [
+        (["j1", "bad", "j2", "worse"], {}, 1 << 20, [2, 4]),  # met in a pass: written without another one
+        (["bad", "j1", "worse", "j2"], {"limit": 1}, 1 << 20, [1, 3]),  # of a pass that stopped early: those it counted
+        (["j1", *["bad"] * 9], {}, 100, list(range(2, 11))),  # more than are held: read again
+    ],
+)
+def test_rejects_are_those_of_the_pass(
+    write: Write, record: Record, tmp_path: Path, monkeypatch: Any, lines: Any, options: Any, held: int, written: Any
 ) -> None:
-    monkeypatch.setattr("metajudge.readers.passes.KEPT_REJECTS", 100)
-    source = open_judgments([write("x", record("j1"), *["bad"] * 9)])
+    monkeypatch.setattr("metajudge.readers.passes.KEPT_REJECTS", held)
+    path = write("x", *(record(line) if line.startswith("j") else line for line in lines))
+    source = open_judgments([path], **options)
     list(source)
-    assert source.write_rejects(tmp_path / "r.jsonl") == 9
-    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 9
+    if held > 100:
+        path.unlink()
+    assert source.write_rejects(tmp_path / "r") == source.rejects == len(written)
+    assert [json.loads(line)["line"] for line in (tmp_path / "r").read_text().splitlines()] == written
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_judgments_are_not_held(tmp_path: Path, record: Record) -> None:
-    path = tmp_path / "big.jsonl"
-    text = "why " * 500
-    n = 20_000
-    with path.open("w") as stream:
-        for i in range(n):
-            stream.write(json.dumps(record(f"j{i}", rationale=f"{i} {text}")) + "\n")
+def test_a_hundred_thousand_judgments_are_not_held(write: Write, record: Record) -> None:
+    text, n = "why " * 500, 20_000
+    path = write("big.jsonl", *(record(f"j{i}", rationale=f"{i} {text}") for i in range(n)))
     source = open_judgments([path])
     tracemalloc.start()
     try:
@@ -160,28 +129,23 @@ def test_a_hundred_thousand_judgments_are_not_held(tmp_path: Path, record: Recor
         tracemalloc.stop()
     assert count == n
     # Held, they would take 40 MB; what is kept is some 200 bytes an id.
-    assert path.stat().st_size > 40_000_000
-    assert peak < 400 * n
+    assert peak < 400 * n < 40_000_000 < path.stat().st_size
 
 
-def test_standard_input_is_spooled_and_can_be_read_twice(
-    monkeypatch: pytest.MonkeyPatch, record: Record, tmp_path: Path
-) -> None:
-    raw = (json.dumps(record()) + "\nbad\n").encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+@pytest.fixture
+def stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return lambda raw: monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+
+
+def test_standard_input_is_spooled_and_can_be_read_twice(stdin: Any, record: Record, tmp_path: Path) -> None:
+    stdin((json.dumps(record()) + "\nbad\n").encode())
     source = open_judgments(["-"])
     assert [len(list(source)), len(list(source))] == [1, 1]
-    (reject,) = (entry for entry in source.scan() if isinstance(entry, Reject))
-    assert reject.file == "<stdin>"
+    assert [entry.file for entry in source.scan() if isinstance(entry, Reject)] == ["<stdin>"]
     assert source.formats == {"<stdin>": "metajudge JSONL"}
     del source
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_standard_input_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    stdin(b"")
     with pytest.raises(InputError, match="<stdin> is empty"):
         open_judgments(["-"])
     assert list(tmp_path.iterdir()) == []
@@ -195,10 +159,3 @@ def test_a_pipe_is_spooled_too(tmp_path: Path, record: Record) -> None:
     source = open_judgments([pipe])
     writer.join()
     assert [len(list(source)), len(list(source))] == [1, 1]
-
-
-def test_the_same_path_twice_is_read_once(write: Write, record: Record) -> None:
-    path = write("x", record())
-    source = open_judgments([path, path])
-    assert len(list(source)) == 1
-    assert source.duplicates == 0

@@ -5,6 +5,7 @@ import json
 import math
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -14,35 +15,26 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, tables
 from metajudge.readers.cells import cell, key_of
 from metajudge.readers.lines import Line, Reject, Source
-from metajudge.readers.tables import Table, csv_table, looks_like_csv, read_elements
+from metajudge.readers.tables import csv_table, looks_like_csv, read_elements
 from metajudge.types import Judgment
+
+ITEM = {"id": "q1", "question": "?", "responses": {"A": "x", "B": "y"}}
+OWN = {"version": 1, "item": ITEM, "judge": "g"}
 
 
 def test_records_with_nulls_and_objects_as_text_are_those_of_the_lines(tmp_path: Path) -> None:
-    item = {"id": "q1", "question": "?", "responses": {"A": "x", "B": "y"}}
     records = [
-        {"version": 1, "id": "a", "item": item, "judge": "g", "verdict": "A>B", "rationale": '{"not": "parsed"}'},
-        {
-            "version": 1,
-            "id": "b",
-            "item": item,
-            "judge": "g",
-            "verdict": None,
-            "no_verdict": "late",
-            "order": ["B", "A"],
-        },
+        OWN | {"id": "a", "verdict": "A>B", "rationale": '{"not": "parsed"}'},
+        OWN | {"id": "b", "verdict": None, "no_verdict": "late", "order": ["B", "A"]},
     ]
-    rows = [{**one, "item": json.dumps(item), "meta": None} for one in records]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pyarrow.table({name: [row.get(name) for row in rows] for name in names if name != "meta"})
-    parquet.write_table(table, tmp_path / "records.parquet")
-    found = list(open_judgments([tmp_path / "records.parquet"]))
-    assert found == [Judgment.model_validate(one) for one in records]
+    names = dict.fromkeys(name for one in records for name in one)
+    rows = [{name: one.get(name) for name in names} | {"item": json.dumps(ITEM)} for one in records]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "records.parquet")
+    assert list(open_judgments([tmp_path / "records.parquet"])) == [Judgment.model_validate(one) for one in records]
 
 
 def test_responses_that_only_some_records_have_are_no_responses_of_the_others(tmp_path: Path) -> None:
-    items = [{"id": "q1", "question": "?", "responses": {"A": "x", "B": "y", "C": None}}]
-    items += [{"id": "q2", "question": "?", "responses": {"A": "x", "B": "y", "C": "z"}}]
+    items = [{**ITEM, "id": f"q{c}", "responses": {"A": "x", "B": "y", "C": c}} for c in (None, "z")]
     rows = {"id": ["a", "b"], "item": items, "judge": ["g", "g"], "verdict": ["A>B", '[["C"], ["A", "B"]]']}
     parquet.write_table(pyarrow.table({**rows, "version": [1, 1]}), tmp_path / "records.parquet")
     first, second = open_judgments([tmp_path / "records.parquet"])
@@ -52,18 +44,15 @@ def test_responses_that_only_some_records_have_are_no_responses_of_the_others(tm
 @pytest.mark.parametrize("name", ["own.jsonl", "own.json", "own.parquet"])
 def test_an_infinite_verdict_of_our_own_records_is_a_reject_and_no_word(tmp_path: Path, name: str) -> None:
     item = {"id": "q1", "question": "?", "responses": {"A": "x"}}
-    rows = [
-        {"version": 1, "id": f"j{number}", "item": item, "judge": "g", "verdict": score}
-        for number, score in enumerate((1.5, math.inf, -math.inf))
-    ]
+    rows = [OWN | {"item": item, "id": f"{score}", "verdict": score} for score in (1.5, math.inf, -math.inf)]
     path = tmp_path / name
     if name.endswith("parquet"):
         parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     else:
         path.write_text(json.dumps(rows) if name == "own.json" else "".join(json.dumps(one) + "\n" for one in rows))
-    found = list(open_judgments([path]).scan())
-    assert [type(one) for one in found] == [Judgment, Reject, Reject]
-    assert all("nfinit" in one.reason for one in found if isinstance(one, Reject))
+    good, *bad = open_judgments([path]).scan()
+    assert isinstance(good, Judgment)
+    assert ["nfinit" in one.reason for one in bad if isinstance(one, Reject)] == [True, True]
 
 
 def test_rows_of_one_item_whose_responses_stand_in_another_order_do_not_share_it(tmp_path: Path) -> None:
@@ -73,44 +62,43 @@ def test_rows_of_one_item_whose_responses_stand_in_another_order_do_not_share_it
     items = [{"id": "q1", "question": "?", "responses": given} for given in (answers, answers[::-1], answers[::-1])]
     rows = {"id": ["a", "b", "c"], "judge": ["g"] * 3, "verdict": ["A>B"] * 3}
     parquet.write_table(pyarrow.table({"item": pyarrow.array(items, kind), **rows}), tmp_path / "records.parquet")
-    assert [one.order for one in open_judgments([tmp_path / "records.parquet"])] == [("A", "B"), ("B", "A"), ("B", "A")]
+    assert ["".join(one.order) for one in open_judgments([tmp_path / "records.parquet"])] == ["AB", "BA", "BA"]
 
 
-def table(path: Path, content: str | bytes) -> Table:
+def read(path: Path, content: str | bytes) -> tuple[tuple[str, ...], list[Any]]:
+    """The columns, and each row as its number and cells, or what is wrong with it."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return csv_table(Source(path, path.name))
+    table = csv_table(Source(path, path.name))
+    rows = [str(row) if isinstance(row, Reject) else (row.number, *row.data.values()) for row in table.rows()]
+    return table.columns(), rows
 
 
-def test_cells_over_several_lines_keep_the_line_they_begin_on(tmp_path: Path) -> None:
-    rows = list(table(tmp_path / "x.csv", 'a,b\r\n1,"two\r\nlines, ""q"""\r\n\r\n3,4').rows())
-    assert [(row.number, row.data) for row in rows if isinstance(row, Line)] == [
-        (2, {"a": "1", "b": 'two\r\nlines, "q"'}),
-        (5, {"a": "3", "b": "4"}),
-    ]
-
-
-def test_tabs_semicolons_byte_order_marks_and_gzip(tmp_path: Path) -> None:
-    assert table(tmp_path / "x.tsv", "\ufeffa\tb,c\n1\t2").columns() == ("a", "b,c")
-    assert [row.data for row in table(tmp_path / "y.csv", "a;b\n1,5;2").rows() if isinstance(row, Line)] == [
-        {"a": "1,5", "b": "2"}
-    ]
-    assert table(tmp_path / "z.csv.gz", gzip.compress(b"a,b\n1,2")).columns() == ("a", "b")
-
-
-def test_bad_rows_are_reported_with_line_and_reason_and_the_rest_is_read(tmp_path: Path) -> None:
-    found = list(table(tmp_path / "x.csv", b'a,b\n1\n2,\xff\n"x"y,3\n4,5\n6,"open\n7,8\n').rows())
-    assert [str(row) for row in found if isinstance(row, Reject)] == [
-        "x.csv:2: the row has 1 cells, the header 2",
-        "x.csv:3: not UTF-8: byte 0xff",
-        "x.csv:4: not CSV: ',' expected after '\"'",
-        "x.csv:6: a quote opens here and is not closed: the rest of the file would be read as its text",
-    ]
-    assert [row.data for row in found if isinstance(row, Line)] == [{"a": "4", "b": "5"}]
-
-
-def test_a_cell_longer_than_the_csv_modules_own_limit_is_read(tmp_path: Path) -> None:
-    (row,) = table(tmp_path / "x.csv", "a,b\n1," + "y" * 300_000).rows()
-    assert len(row.data["b"]) == 300_000
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "rows"),
+    [
+        # Cells over several lines keep the line they begin on.
+        ("x.csv", 'a,b\r\n1,"two\r\nlines, ""q"""\r\n\r\n3,4', "a b", [(2, "1", 'two\r\nlines, "q"'), (5, "3", "4")]),
+        ("x.tsv", "\ufeffa\tb,c\n1\t2", "a b,c", [(2, "1", "2")]),
+        ("y.csv", "a;b\n1,5;2", "a b", [(2, "1,5", "2")]),
+        ("z.csv.gz", gzip.compress(b"a,b\n1,2"), "a b", [(2, "1", "2")]),
+        # A cell may be longer than the csv module's own limit.
+        ("x.csv", "a,b\n1," + "y" * 300_000, "a b", [(2, "1", "y" * 300_000)]),
+        (
+            "x.csv",
+            b'a,b\n1\n2,\xff\n"x"y,3\n4,5\n6,"open\n7,8\n',
+            "a b",
+            [
+                "x.csv:2: the row has 1 cells, the header 2",
+                "x.csv:3: not UTF-8: byte 0xff",
+                "x.csv:4: not CSV: ',' expected after '\"'",
+                (5, "4", "5"),
+                "x.csv:6: a quote opens here and is not closed: the rest of the file would be read as its text",
+            ],
+        ),
+    ],
+)
+def test_rows_of_csv(tmp_path: Path, name: str, content: str | bytes, columns: str, rows: list[Any]) -> None:
+    assert read(tmp_path / name, content) == (tuple(columns.split()), rows)
 
 
 @pytest.mark.parametrize(
@@ -119,15 +107,12 @@ def test_a_cell_longer_than_the_csv_modules_own_limit_is_read(tmp_path: Path) ->
 )
 def test_a_header_that_names_no_columns_is_refused(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        table(tmp_path / "x.csv", content).columns()
+        read(tmp_path / "x.csv", content)
 
 
 def test_a_large_file_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    with path.open("w") as stream:
-        stream.write("a,b\n")
-        for number in range(3_000):
-            stream.write(f"{number},{'y' * 10_000}\n")
+    path.write_text("a,b\n" + "".join(f"{number},{'y' * 10_000}\n" for number in range(3_000)))
     tracemalloc.start()
     try:
         count = sum(1 for _ in csv_table(Source(path, "x")).rows())
@@ -154,32 +139,48 @@ def test_csv_is_told_by_name_or_by_a_header(name: str, head: bytes, expected: bo
     assert looks_like_csv(Path(name), head) is expected
 
 
-def elements(path: Path) -> list[Line | Reject]:
-    return list(read_elements(Source(path, "x.json")))
+@pytest.fixture
+def elements(tmp_path: Path) -> Any:
+    """The entries of a JSON list: each one's number and data, or what is wrong with it."""
+
+    def read(text: str | bytes) -> list[Any]:
+        path = tmp_path / "x.json"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        found = read_elements(Source(path, "x.json"))
+        return [(one.number, one.data) if isinstance(one, Line) else str(one) for one in found]
+
+    return read
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 7, 1 << 20])
 @pytest.mark.parametrize("options", [{}, {"indent": 1}, {"ensure_ascii": False}])
 def test_elements_are_the_same_wherever_the_file_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, options: dict[str, object]
+    elements: Any, monkeypatch: pytest.MonkeyPatch, chunk: int, options: dict[str, Any]
 ) -> None:
     data = [{"a": 'x"],[{\\' * 3, "b": [1, {"c": 2}], "t": 'é,["' * n} for n in range(12)]
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps(data, **options), encoding="utf-8")
     monkeypatch.setattr(tables, "_CHUNK", chunk)
-    assert [entry.data for entry in elements(path) if isinstance(entry, Line)] == data
+    assert elements(json.dumps(data, **options)) == list(enumerate(data, start=1))
 
 
-def test_a_bad_entry_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text('\ufeff[{"a": 1}, 7, {"b": }, {"c": 1, "c": 2}, {"d": 4}]')
-    found = elements(path)
-    assert [str(entry) for entry in found if isinstance(entry, Reject)] == [
-        "x.json:2: the entry contains a number, not an object",
-        "x.json:3: not JSON: expecting value at character 7",
-        "x.json:4: the key 'c' is given twice",
-    ]
-    assert [(entry.number, entry.data) for entry in found if isinstance(entry, Line)] == [(1, {"a": 1}), (5, {"d": 4})]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" [ ] ", []),
+        (gzip.compress(b'[{"a": 1}]'), [(1, {"a": 1})]),
+        (
+            '\ufeff[{"a": 1}, 7, {"b": }, {"c": 1, "c": 2}, {"d": 4}]',
+            [
+                (1, {"a": 1}),
+                "x.json:2: the entry contains a number, not an object",
+                "x.json:3: not JSON: expecting value at character 7",
+                "x.json:4: the key 'c' is given twice",
+                (5, {"d": 4}),
+            ],
+        ),
+    ],
+)
+def test_a_bad_entry_does_not_take_the_others_with_it(elements: Any, text: str | bytes, expected: list[Any]) -> None:
+    assert elements(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -190,56 +191,25 @@ def test_a_bad_entry_does_not_take_the_others_with_it(tmp_path: Path) -> None:
         ('[{"a": "1}', "does not end"),
     ],
 )
-def test_a_list_that_ends_early_gives_what_it_has_and_says_so(tmp_path: Path, text: str, reason: str) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    *_, last = elements(path)
-    assert reason in last.reason
+def test_a_list_that_ends_early_gives_what_it_has_and_says_so(elements: Any, text: str, reason: str) -> None:
+    assert reason in elements(text)[-1]
 
 
-def test_an_entry_that_is_too_long_is_rejected_without_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_that_is_too_long_is_rejected_without_the_rest(elements: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(tables, "_CHUNK", 64)
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps([{"a": "y" * 5000}, {"b": ["z"] * 3000}, {"c": 1}]))
-    found = elements(path)
-    assert [type(entry) for entry in found] == [Reject, Reject, Line]
-    assert isinstance(found[2], Line)
-    assert found[2].data == {"c": 1}
-
-
-def test_an_empty_list_and_a_packed_one(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(" [ ] ")
-    assert elements(path) == []
-    path.write_bytes(gzip.compress(b'[{"a": 1}]'))
-    assert [entry.data for entry in elements(path) if isinstance(entry, Line)] == [{"a": 1}]
+    *long, last = elements(json.dumps([{"a": "y" * 5000}, {"b": ["z"] * 3000}, {"c": 1}]))
+    assert [type(one) for one in long] == [str, str]
+    assert last == (3, {"c": 1})
 
 
 ROW = {"a": {"b": [10, {"c": 7}]}, "a.b": "first", "n": None, "l": [[1, 2]]}
+AT = {"a.b": "first", "a.b.0": 10, "a.b.1.c": 7, "l.0.1": 2}
+NOWHERE = ("l.1", "l.-1", "l.x", "a.x", "a.x.y", "n", "none", "l.99999999999999", "l.²")
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("a.b", "first"),
-        ("a.b.0", 10),
-        ("a.b.1.c", 7),
-        ("l.0.1", 2),
-        ("l.1", None),
-        ("l.-1", None),
-        ("l.x", None),
-        ("a.x", None),
-        ("a.x.y", None),
-        ("n", None),
-        ("none", None),
-        ("l.99999999999999", None),
-        ("l.²", None),
-    ],
-)
-def test_a_name_goes_first_and_then_the_dotted_path(column, value):
+@pytest.mark.parametrize(("column", "value"), [*AT.items(), *((one, None) for one in NOWHERE)])
+def test_a_name_goes_first_and_then_the_dotted_path(column: str, value: Any) -> None:
     assert cell(ROW, column) == value
 
 
@@ -247,5 +217,5 @@ def test_a_name_goes_first_and_then_the_dotted_path(column, value):
     ("value", "text"),
     [(None, ""), (True, "true"), (False, "false"), (1.0, "1"), (1.5, "1.5"), (1, "1"), (" x ", "x"), ("True", "True")],
 )
-def test_values_are_looked_up_as_they_print(value, text):
+def test_values_are_looked_up_as_they_print(value: Any, text: str) -> None:
     assert key_of(value) == text

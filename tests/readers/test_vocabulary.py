@@ -15,174 +15,152 @@ from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, 
 from metajudge.types.judgment import Scale
 from tests.readers.interop_files import INTEROP
 
-MODELS = {"A": "gpt-4o", "B": "llama"}
 
-
-def said(value: Any, ids: tuple[str, ...] = ("A", "B"), models: dict[str, str] | None = None, **values: str) -> str:
-    found = Vocabulary(values).read(value, ids, models or {})
+def said(value: Any, ids: str = "AB", models: str = "", values: dict[str, str] | None = None) -> str:
+    """What a value says; models are named in the order of the ids."""
+    named = dict(zip(ids, models.split(), strict=False))
+    found = Vocabulary(values or {}).read(value, tuple(ids), named)
     return f"none: {found.reason}" if isinstance(found, NoVerdict) else str(found)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("A", "A>B"),
-        ("b", "B>A"),
-        ("model_a", "A>B"),
-        ("Assistant B", "B>A"),
-        ("output_2", "B>A"),
-        ("response 1", "A>B"),
-        ("A>>B", "A>>B"),
-        ("[[B>A]]", "B>A"),
-        ("A<<B", "B>>A"),
-        ("B=A", "B=A"),
-        ("tie", "A=B"),
-        ("Tie", "A=B"),
-        ("TIE", "A=B"),
-        ("draw", "A=B"),
-        ("tie (bothbad)", "A=B"),
-        ("both_bad", "A=B"),
-        ("", "none: the verdict is empty"),
-        (None, "none: the verdict is empty"),
-    ],
-)
+COMMON = {
+    "A>B": ["A", "model_a", "response 1"],
+    "B>A": ["b", "Assistant B", "output_2", "[[B>A]]"],
+    "A>>B": ["A>>B"],
+    "B>>A": ["A<<B"],
+    "B=A": ["B=A"],
+    "A=B": ["tie", "Tie", "TIE", "draw", "tie (bothbad)", "both_bad"],
+    "none: the verdict is empty": ["", None],
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), [(one, what) for what, several in COMMON.items() for one in several])
 def test_common_words_are_understood(value: Any, expected: str) -> None:
     assert said(value) == expected
 
 
-@pytest.mark.parametrize("value", ["C", "0.5", 0.5, 1, "1", 0, -1, "gpt-4o", "A>C", "A>A", "better", True, "N/A"])
-def test_what_might_mean_several_things_is_not_guessed(value: Any) -> None:
-    with pytest.raises(UnknownValueError, match="is no verdict here: known are A, B, A>B or tie"):
-        said(value)
+MEANT = {"C": "tie", "0.5": "A=B", "1": "A", "2": "B>>A", "error": "none", "A": "B"}
+CASES = {"m": "A", "M": "B", "x": "tie"}
 
 
-def test_a_models_name_stands_for_its_response_and_never_for_two() -> None:
-    assert said("gpt-4o", models=MODELS) == "A>B"
-    assert said("llama", models=MODELS) == "B>A"
-    with pytest.raises(UnknownValueError, match="wrote several of the responses"):
-        said("gpt-4o", models={"A": "gpt-4o", "B": "gpt-4o"})
+@pytest.mark.parametrize(
+    ("given", "values", "expected"),
+    [
+        # A model's name stands for its response; names that differ in case alone are two.
+        (("gpt-4o", "AB", "gpt-4o llama"), {}, "A>B"),
+        (("llama", "AB", "gpt-4o llama"), {}, "B>A"),
+        (("GPT", "AB", "gpt GPT"), {}, "B>A"),
+        # What the user says goes first, whatever the spelling.
+        *(
+            ((one,), MEANT, what)
+            for one, what in (("c", "A=B"), (0.5, "A=B"), (1.0, "A>B"), ("2", "B>>A"), ("A", "B>A"))
+        ),
+        (("ERROR",), MEANT, "none: the judge said 'ERROR', which stands for no verdict"),
+        *(((one,), CASES, what) for one, what in (("m", "A>B"), ("M", "B>A"), ("X", "A=B"))),
+        *(
+            ((one,), values, "A>B")
+            for one in ("Left", "left", " LEFT ", "lEFT")
+            for values in ({"left": "A"}, {"LEFT ": "A"}, {"Left": "A", "left": "A"})
+        ),
+        *(((one, "AB", "Left Right"), {}, "A>B") for one in ("Left", "left", " LEFT ")),
+        # Numbers are grades of a single response.
+        *(((one, "A"), {}, what) for one, what in ((7, "7"), ("7.5", "7.5"), (0, "0"), ("-1e-1", "-0.1"))),
+        (("pass", "A"), {"pass": "1"}, "1"),
+        # Of three, a winner beats the rest.
+        (("C", "ABC"), {}, "C > A = B"),
+        *(((one, "ABC"), {}, "B > A = C") for one in ("B > A = C", '[["B"], ["A", "C"]]', [["B"], ["A", "C"]])),
+        (("tie", "ABC"), {}, "A = B = C"),
+        (("m", "mM"), {}, "m>M"),
+        (("M", "mM"), {}, "M>m"),
+    ],
+)
+def test_a_value_means_what_is_known_of_the_responses_and_what_the_user_says(
+    given: tuple[Any, ...], values: dict[str, str], expected: str
+) -> None:
+    assert said(*given, values=values) == expected
 
 
-def test_what_the_user_says_goes_first_whatever_the_spelling() -> None:
-    values = {"C": "tie", "0.5": "A=B", "1": "A", "2": "B>>A", "error": "none", "A": "B"}
-    words = Vocabulary(values)
-    read = [str(words.read(value, ("A", "B"), {})) for value in ("c", 0.5, 1.0, "2", "A")]
-    assert read == ["A=B", "A=B", "A>B", "B>>A", "B>A"]
-    assert words.read("ERROR", ("A", "B"), {}) == NoVerdict("the judge said 'ERROR', which stands for no verdict")
-    with pytest.raises(UnknownValueError):
-        Vocabulary({"x": "nonsense"}).read("x", ("A", "B"), {})
+@pytest.mark.parametrize(
+    ("given", "values", "message"),
+    [
+        *(
+            ((one,), {}, "is no verdict here: known are A, B, A>B or tie")
+            for one in ("C", "0.5", 0.5, 1, "1", 0, -1, "gpt-4o", "A>C", "A>A", "better", True, "N/A")
+        ),
+        *(((one,), {}, ".") for one in ("[" * 5_000, "output_" + "1" * 5_000, "a>" * 100_000)),
+        (("gpt-4o", "AB", "gpt-4o gpt-4o"), {}, "wrote several of the responses"),
+        (("Gpt", "AB", "gpt GPT"), {}, "several"),
+        (("x",), {"x": "nonsense"}, "."),
+        (("correct", "A"), {}, "known are a number"),
+    ],
+)
+def test_what_might_mean_several_things_is_not_guessed(
+    given: tuple[Any, ...], values: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UnknownValueError, match=message):
+        said(*given, values=values)
 
 
-def test_numbers_are_grades_of_a_single_response() -> None:
-    assert [said(value, ("A",)) for value in (7, "7.5", 0, "-1e-1")] == ["7", "7.5", "0", "-0.1"]
-    assert said("pass", ("A",), **{"pass": "1"}) == "1"
-    with pytest.raises(UnknownValueError, match="known are a number"):
-        said("correct", ("A",))
-
-
-def test_rankings_of_three_and_a_winner_over_the_rest() -> None:
-    ids = ("A", "B", "C")
-    assert said("C", ids) == "C > A = B"
-    assert said("B > A = C", ids) == "B > A = C"
-    assert said('[["B"], ["A", "C"]]', ids) == "B > A = C"
-    assert said([["B"], ["A", "C"]], ids) == "B > A = C"
-    assert said("tie", ids) == "A = B = C"
-
-
-def test_ids_that_differ_in_case_alone_are_not_mixed_up() -> None:
-    assert said("m", ("m", "M")) == "m>M"
-    assert said("M", ("m", "M")) == "M>m"
-
-
-@pytest.mark.parametrize("value", ["Left", "left", " LEFT ", "lEFT"])
-def test_values_match_whatever_their_case(value):
-    for values in ({"left": "A"}, {"LEFT ": "A"}, {"Left": "A", "left": "A"}):
-        assert str(Vocabulary(values).read(value, ("A", "B"), {})) == "A>B"
-    assert str(Vocabulary({}).read(value, ("A", "B"), {"A": "Left", "B": "Right"})) == "A>B"
-
-
-def test_values_that_differ_in_case_alone_keep_their_own_meanings():
-    both = Vocabulary({"m": "A", "M": "B", "x": "tie"})
-    assert [str(both.read(value, ("A", "B"), {})) for value in ("m", "M", "X")] == ["A>B", "B>A", "A=B"]
-    models = {"A": "gpt", "B": "GPT"}
-    assert str(Vocabulary({}).read("GPT", ("A", "B"), models)) == "B>A"
-    with pytest.raises(UnknownValueError, match="several"):
-        Vocabulary({}).read("Gpt", ("A", "B"), models)
-
-
-@pytest.mark.parametrize("value", ["[" * 5_000, "output_" + "1" * 5_000, "a>" * 100_000])
-def test_hostile_values_mean_nothing_and_end(value):
-    with pytest.raises(UnknownValueError):
-        Vocabulary({}).read(value, ("A", "B"), {})
-
-
-def judgment(name: str, verdict: AnyVerdict | None, *people: str | None, scale: Scale | None = None) -> Judgment:
-    labels = tuple(Label(value=Grade(1.0), annotator=one) for one in people)
-    item = Item(id=name, question="?", responses={"A": "x"}, labels=labels, scale=scale)
+def judgment(
+    name: str, verdict: AnyVerdict | None, *labels: Label, scale: Scale | None = None, label: AnyVerdict | None = None
+) -> Judgment:
+    texts = {"A": "x", "B": "y"} if isinstance(verdict, Pairwise) else {"A": "x"}
+    item = Item(id=name, question="?", responses=texts, labels=labels, label=label, scale=scale)
     return Judgment(id=name, item=item, judge="g", verdict=verdict, no_verdict=None if verdict else "none")
+
+
+def by(*people: str | None) -> list[Label]:
+    return [Label(value=Grade(1.0), annotator=one) for one in people]
 
 
 def test_labels_are_counted_once_an_item_however_many_judges_it_has() -> None:
     found = VerdictKinds()
     for one in (
-        judgment("q1", Grade(2.0), "anna", None),
-        judgment("q1", Grade(4.0), "anna", None),
-        judgment("q2", Category("pass"), "anna"),
+        judgment("q1", Grade(2.0), *by("anna", None)),
+        judgment("q1", Grade(4.0), *by("anna", None)),
+        judgment("q2", Category("pass"), *by("anna")),
         judgment("q3", None),
     ):
         found.add(one)
     data = found.to_json()
-    assert data["kinds"] == {"grade": 2, "category": 1}
-    assert (data["grades"], data["categories"], data["scales"]) == ([2.0, 4.0], {"pass": 1}, None)
-    assert data["labels"] == {
-        "items": 3,
-        "labelled_items": 2,
-        "annotators": {"anna": 2, "(no name)": 1},
-        "per_item": {"1": 1, "2": 1},
-    }
+    assert (data["kinds"], data["grades"]) == ({"grade": 2, "category": 1}, [2.0, 4.0])
+    assert (data["categories"], data["scales"]) == ({"pass": 1}, None)
+    people = {"annotators": {"anna": 2, "(no name)": 1}, "per_item": {"1": 1, "2": 1}}
+    assert data["labels"] == {"items": 3, "labelled_items": 2, **people}
 
 
-def judgment_of_right_rules(
-    verdict: AnyVerdict | None, *labels: AnyVerdict, label: AnyVerdict | None = None
-) -> Judgment:
-    texts = {"A": "x", "B": "y"} if isinstance(verdict, Pairwise) else {"A": "x"}
-    item = Item(id="q", question="?", responses=texts, label=label, labels=tuple(Label(value=one) for one in labels))
-    return Judgment(id="j", item=item, judge="g", verdict=verdict, no_verdict=None if verdict else "none")
+def of(verdict: AnyVerdict | None, *labels: AnyVerdict, label: AnyVerdict | None = None) -> Judgment:
+    return judgment("q", verdict, *(Label(value=one) for one in labels), label=label)
 
 
-def test_whole_numbers_are_equal_and_others_within_a_tenth_of_their_range() -> None:
-    assert rules_of([judgment_of_right_rules(Grade(1.0), Grade(5.0))]) == {"grade": Right("equal")}
-    # The one number that is not whole may stand anywhere, between the ends too.
-    mixed = [judgment_of_right_rules(Grade(value)) for value in (1.0, 5.0, 3.5, 2.0)]
-    assert rules_of(mixed) == rules_of(mixed[::-1]) == {"grade": Right("within", 0.4)}
+NUMBERS = [of(Grade(value)) for value in (1.0, 5.0, 3.5, 2.0)]
+WORDS = [of(Grade(0.0)), of(Grade(10.0), Category("pass")), of(Pairwise("A", "B", 1))]
+GIVEN = [of(Grade(4.0), Grade(5.0)), of(Category("pass"), label=Category("pass"))]
 
 
-def test_grades_against_words_are_compared_by_side_and_kinds_apart() -> None:
-    given = [
-        judgment_of_right_rules(Grade(0.0)),
-        judgment_of_right_rules(Grade(10.0), Category("pass")),
-        judgment_of_right_rules(Pairwise("A", "B", 1)),
-    ]
-    rules = rules_of(given)
-    assert rules == {"grade": Right("side", 5.0), "pairwise": Right("top1")}
-    assert right_of(given[1], rules) is True
-    assert right_of(given[0], rules) is None
+@pytest.mark.parametrize(
+    ("given", "rule", "rules", "right"),
+    [
+        # Whole numbers are equal; of others, the one that is not whole may stand anywhere, between the ends too.
+        ([of(Grade(1.0), Grade(5.0))], None, {"grade": Right("equal")}, [False]),
+        (NUMBERS, None, {"grade": Right("within", 0.4)}, [None] * 4),
+        (NUMBERS[::-1], None, {"grade": Right("within", 0.4)}, [None] * 4),
+        (WORDS, None, {"grade": Right("side", 5.0), "pairwise": Right("top1")}, [None, True, None]),
+        (GIVEN, "within:1", {"grade": Right("within", 1.0)}, [True, None]),
+        ([of(None)], "top1", {}, [None]),
+    ],
+)
+def test_what_counts_as_right(
+    given: list[Judgment], rule: str | None, rules: dict[str, Right], right: list[bool | None]
+) -> None:
+    found = rules_of(given, parse_right(rule)) if rule else rules_of(given)
+    assert found == rules
+    assert [right_of(one, found) for one in given] == right
 
 
-def test_a_rule_given_is_taken_where_it_applies() -> None:
-    given = [
-        judgment_of_right_rules(Grade(4.0), Grade(5.0)),
-        judgment_of_right_rules(Category("pass"), label=Category("pass")),
-    ]
-    rules = rules_of(given, parse_right("within:1"))
-    assert rules == {"grade": Right("within", 1.0)}
-    assert [right_of(one, rules) for one in given] == [True, None]
+def test_a_rule_that_applies_to_no_verdict_is_refused() -> None:
     with pytest.raises(InputError, match="the rule top1 does not apply to the verdicts here, which are grade and cat"):
-        rules_of(given, parse_right("top1"))
-
-
-def test_nothing_calls_for_no_rule() -> None:
-    assert rules_of([judgment_of_right_rules(None)], parse_right("top1")) == {}
+        rules_of(GIVEN, parse_right("top1"))
 
 
 @pytest.mark.parametrize(
