@@ -38,3 +38,13 @@ def run(tmp_path, monkeypatch):
         return done
 
     return invoke
+
+
+@pytest.fixture
+async def store(tmp_path):
+    """An empty store, open."""
+    from metajudge.store import open_store
+
+    opened = await open_store(tmp_path / "store.db")
+    yield opened
+    await opened.close()

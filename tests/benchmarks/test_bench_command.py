@@ -1,34 +1,28 @@
 """The commands as a user types them."""
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from metajudge.cli import bench as bench_cli
-from metajudge.cli import systems as data_cli
 from metajudge.errors import MetajudgeError
 from tests.doubles.graded import verdicts, written
-
-app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
-app.add_typer(bench_cli.app, name="bench")
-app.add_typer(data_cli.app, name="data")
+from tests.doubles.reliability import pair
 
 
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+@pytest.fixture
+def refused(run):
+    """The message of the error that ends a command with exit code 2."""
+
+    def _refused(*words):
+        try:
+            done = run(*words)
+        except MetajudgeError as error:
+            return str(error)
+        assert done.exit_code == 2, done.output
+        return done.output
+
+    return _refused
 
 
-def refused(*words):
-    """The message of the error that ends the command with exit code 2."""
-    result = run(*words)
-    if isinstance(result.exception, MetajudgeError):
-        return str(result.exception)
-    assert result.exit_code == 2, result.output
-    return result.output
-
-
-def test_a_benchmarks_name_comes_before_a_file_of_the_same_name(small, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_benchmarks_name_comes_before_a_file_of_the_same_name(refused, tmp_path):
     written(tmp_path / "judgebench", verdicts(3))
     assert "give --data DIR" in refused("bench", "judgebench")
 
@@ -58,15 +52,40 @@ def test_a_benchmarks_name_comes_before_a_file_of_the_same_name(small, tmp_path,
         (["data", "fetch", "mmlu", "--out", "x"], "no benchmark is named 'mmlu'"),
     ],
 )
-def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(small, tmp_path, monkeypatch, words, message):
-    monkeypatch.chdir(tmp_path)
+def test_wrong_input_is_refused_with_exit_code_2_and_what_to_do(refused, small, words, message):
     assert message in refused(*[small if word == "SMALL" else word for word in words])
 
 
-def test_a_second_folder_does_not_replace_the_first_in_silence(small):
+def test_a_second_folder_does_not_replace_the_first_in_silence(refused, small):
     assert "give one path" in refused("bench", "judgebench", "--data", small, "--data", small)
 
 
-def test_options_that_only_a_calibration_uses_are_refused_without_one(small, tmp_path):
+def test_options_that_only_a_calibration_uses_are_refused_without_one(refused, small, tmp_path):
     for option in (("--agent-scores", tmp_path / "none.jsonl"), ("--allow-other-calibration",)):
         assert "need --calibration" in refused("bench", "judgebench", "--data", small, *option)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(pair(n).model_dump_json(exclude_none=True) + "\n" for n in range(8)))
+    return path
+
+
+def test_what_makes_no_sense_is_refused_before_any_call(refused, data, tmp_path):
+    def reliability(*words):
+        return refused("bench", "reliability", *words)
+
+    assert "give --data" in reliability()
+    assert "give --judge" in reliability("--data", data)
+    assert "--targeted-third needs" in reliability(
+        "--data", data, "--judge", "openai:x", "--runs", "1", "--targeted-third"
+    )
+    (tmp_path / "other.jsonl").write_text('{"prompt": "x"}\n')
+    assert "no labelled pairs" in reliability("--data", "other.jsonl", "--judge", "openai:x")
+    assert "is a folder: name one file" in reliability("--data", tmp_path, "--judge", "openai:x")
+    assert "sample of 99" in reliability("--data", data, "--judge", "openai:x", "--sample", "99")
+    assert "No such option: --threshold" in reliability("--data", data, "--judge", "openai:x", "--threshold", "4")
+    assert "no folder" in reliability("--data", data, "--judge", "openai:x", "--records", "nowhere/r.jsonl")
+    assert "No such option: --judge" in refused("bench", "agent_clash", "--data", data, "--judge", "openai:x")
+    assert "cannot read" in reliability("--data", "nowhere.jsonl", "--judge", "openai:x")

@@ -1,8 +1,9 @@
 """The published grid is the paper's experiment: its cells, its Overall, its rule, its settings."""
 
 import pytest
-from metajudge.benchmarks.findings import OVERALL
+from metajudge.benchmarks.findings import OVERALL, Proportion
 from metajudge.benchmarks.grid import load_grid
+from metajudge.benchmarks.grid_findings import size_weighted
 
 from metajudge.panels.building import build_vetter
 from metajudge.providers.stack import Resources
@@ -99,3 +100,29 @@ def test_rubrics_by_category_and_the_short_weights_for_all():
 def test_what_is_inferred_is_said_on_the_row():
     for row in GRID.configurations:
         assert bool(row.routes) == any("inferred" in caveat for caveat in row.caveats), row.name
+
+
+def proportion(right, n):
+    return Proportion.of([True] * right + [False] * (n - right), [str(place) for place in range(n)])
+
+
+def test_the_mean_is_weighted_by_pairs_and_not_by_what_is_kept():
+    # The majority vote's cells fit 34/43, 9/13, 4/5, 6/7; pooled they would be 53/68 = 77.94.
+    cells = dict(zip(SIZES, (proportion(34, 43), proportion(9, 13), proportion(4, 5), proportion(6, 7)), strict=True))
+    found = size_weighted(cells, SIZES)
+    assert 100 * found.share == pytest.approx(77.26, abs=0.005)
+    assert (found.n, found.questions) == (68, 68)
+    assert found.low < found.share < found.high <= 1
+
+
+def test_of_one_category_it_is_that_categorys_precision_and_interval():
+    one = proportion(30, 40)
+    found = size_weighted({"Math": one}, {"Math": 56})
+    assert (found.share, found.low, found.high) == pytest.approx((one.share, one.low, one.high))
+
+
+def test_the_interval_of_two_equal_categories_is_narrower_by_the_square_root_of_two():
+    one = proportion(30, 40)
+    found = size_weighted({"Math": one, "Coding": one}, {"Math": 5, "Coding": 5})
+    assert found.share - found.low == pytest.approx((one.share - one.low) / 2**0.5)
+    assert found.high - found.share == pytest.approx((one.high - one.share) / 2**0.5)

@@ -1,4 +1,4 @@
-"""Cases as records, their files, replies, quotes, and judging them."""
+"""Cases and runs over them."""
 
 import json
 
@@ -11,12 +11,17 @@ from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, case_schema, fields_of, parse_case_reply
 from metajudge.cases.panel import CasePanel
 from metajudge.cases.quotes import QuoteCount, is_quoted, too_short
-from metajudge.cases.run import read_cases
+from metajudge.cases.run import CaseTotals, Reviewing, estimate_cases, judge_case, judge_cases, read_cases
 from metajudge.decision import case_rubric, load_policy
-from metajudge.errors import InputError, ModelTimeoutError
+from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, PolicyError
+from metajudge.panels.config import panel_config
 from metajudge.providers.scripted import ScriptedModel
+from metajudge.runs.loop import RunEnd, Stop
+from metajudge.session import Session
+from metajudge.webhooks.webhook import Webhook
 from tests.cases.panels import NOW, RISK, panel, with_plan
 from tests.doubles.cases import ANALYSIS, RELEVANCE, flood, reply, scored
+from tests.doubles.webhook_receiver import Receiver
 
 
 def test_a_stage_is_there_once_and_the_callers_own_data_is_no_part_of_what_is_judged():
@@ -60,18 +65,6 @@ def test_what_a_policy_cannot_judge_is_refused_before_anything_is_asked():
         judged.check(flood(stages=stages[:1]))
     with pytest.raises(ValueError, match="is there twice"):
         flood(stages=[stages[0], stages[0]])
-
-
-async def test_a_judge_that_cannot_be_asked_leaves_no_score_and_a_person_decides():
-    judge = CaseJudge("down", ScriptedModel(lambda _: ModelTimeoutError("no answer in 120 s")))
-    result = await panel(judge).judge(flood(), now=NOW)
-    assert result.failed
-    assert result.stages[0].weighted_score is None
-    assert result.stages[0].failure.kind == "timeout"
-    assert result.overall_quality_score is None
-    assert "no answer in 120 s" in result.absent["overall_quality_score"]
-    assert result.action == "REVIEW_PRIORITY"
-    assert json.loads(result.model_dump_json())["overall_quality_score"] is None
 
 
 async def test_judged_text_cannot_leave_its_fence_and_one_case_renders_one_request_without_weights():
@@ -121,43 +114,12 @@ def test_a_reply_is_read_fits_the_schema_and_gives_reasons_before_the_score():
     assert fields_of(plain) == ("comment", "score")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"score": 11}, "must be one of the numbers 0, 1, 2"),
-        ({"score": 8.5}, "must be one of the numbers"),
-        ({"score": "9"}, 'not "9"'),
-        ({"score": True}, "not true"),
-        ({"score": None}, "not null"),
-        ({"confidence": 1.01}, "confidence must be a number from 0 to 1, not 1.01"),
-        ({"confidence": -0.1}, "confidence must be a number from 0 to 1"),
-        ({"confidence": None}, "confidence must be a number from 0 to 1, not null"),
-        ({"confidence": "high"}, "confidence must be a number from 0 to 1"),
-        ({"evidence": "words"}, "evidence must be a list of strings"),
-        ({"weaknesses": [1]}, "weaknesses must be a list of strings"),
-        ({"evidence": ["x"] * 51}, "evidence has 51 entries; at most 50"),
-        ({"comment": 3}, "comment must be a string"),
-        ({"remark": "x"}, "unknown property 'remark'"),
-    ],
-)
-def test_what_is_refused_in_an_entry(change, said):
-    found = problems(reply(RELEVANCE, traceability=entry(**change)))
-    assert len(found) == 1
-    assert "traceability" in found[0]
-    assert said in found[0]
-
-
 def test_every_problem_is_named_at_once():
     text = reply(RELEVANCE, traceability={"score": 12}, extra=entry())
     found = problems(text)
     assert "unknown property 'extra'" in found
     assert "traceability.comment is missing" in found
     assert any("traceability.score must be" in one for one in found)
-
-
-@pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"a": NaN}', reply(RELEVANCE) + " and more"])
-def test_a_reply_that_is_no_object(text):
-    assert problems(text)
 
 
 # Files of cases: one object, a list, or one a line.
@@ -188,26 +150,12 @@ def test_every_form_is_read(tmp_path, form):
     assert found.rejects == []
 
 
-def test_what_cannot_be_judged_is_left_out_with_place_and_reason(tmp_path):
-    lines = [data("a"), {"id": "x", "type": "climate"}, data("b", type="unheard of")]
-    found = read(tmp_path, "".join(json.dumps(one) + "\n" for one in lines) + "no json\n")
-    assert [one.id for one in found.cases] == ["a"]
-    assert [one.line for one in found.rejects] == [2, 3, 4]
-    assert "stages" in found.rejects[0].reason
-    assert "unheard of" in found.rejects[1].reason
-
-
 def test_the_same_case_twice_is_one_and_another_of_its_id_an_error(tmp_path):
     again = "".join(json.dumps(data("a")) + "\n" for _ in range(2))
     found = read(tmp_path, again)
     assert (len(found.cases), found.duplicates) == (1, 1)
     with pytest.raises(InputError, match=r"case 'a' has one content at .*:1 and another at .*:3"):
         read(tmp_path, again + json.dumps(data("a", type="regulatory")) + "\n")
-
-
-def test_the_first_n(tmp_path):
-    text = "".join(json.dumps(data(one)) + "\n" for one in "abc")
-    assert [one.id for one in read(tmp_path, text, limit=2).cases] == ["a", "b"]
 
 
 def test_no_file_no_case_and_broken_json_are_errors(tmp_path):
@@ -294,3 +242,120 @@ def test_short_quotes_are_counted_apart_from_invented_ones():
     assert QuoteCount(5, 5, 0).warning is None
     assert QuoteCount(5, 3, 2).warning == "2 of 5 quotes given as evidence are too short to prove anything."
     assert QuoteCount(5, 2, 2).warning.startswith("1 of 5 quotes given as evidence are invented: they stand")
+
+
+CASES = [flood(f"c{number}") for number in range(4)]
+
+
+def scores(analysis=ANALYSIS, name="judge"):
+    def script(request):
+        return reply(analysis if "completeness" in request.system else RELEVANCE)
+
+    return ScriptedModel(script, name=name)
+
+
+def ends_with(error, after=0, name="judge"):
+    """A judge whose calls end with an error from some call on."""
+    asked = iter(range(10**6))
+    return ScriptedModel(lambda request: error if next(asked) >= after else scores()._script(request), name=name)
+
+
+@pytest.fixture
+def where(tmp_path):
+    return tmp_path / "s.duckdb"
+
+
+class TestJudgeCase:
+    async def test_no_case_no_agent_a_wrong_policy_and_a_spent_budget_are_named(self):
+        async with Session([scores()]) as session:
+            with pytest.raises(InputError, match=r"the case is not valid: .*stages"):
+                await judge_case(session, {"id": "x", "type": "climate"})
+        async with Session() as session:
+            with pytest.raises(ConfigurationError, match="no model to ask"):
+                await judge_case(session, CASES[0])
+        async with Session([scores()]) as session:
+            for policy in ("nothing", "legal_brief"):
+                with pytest.raises(PolicyError):
+                    await judge_case(session, CASES[0], policy=policy)
+        async with Session([ends_with(BudgetExceeded("spent"))]) as session:
+            with pytest.raises(BudgetExceeded):
+                await judge_case(session, CASES[0])
+
+
+class TestJudgeCases:
+    async def test_results_come_in_the_order_of_the_input_whoever_answers_first(self):
+        told = []
+        async with Session([scores()]) as session:
+            totals = await judge_cases(session, CASES, on_result=lambda index, result: told.append((index, result)))
+        assert [one.case_id for one in totals.results] == ["c0", "c1", "c2", "c3"]
+        assert sorted((index, one.case_id) for index, one in told) == [(n, f"c{n}") for n in range(4)]
+        assert (totals.decided, totals.actions, totals.end, totals.exit_code) == (4, {"APPROVE": 4}, RunEnd.FINISHED, 0)
+        assert "results" not in totals.to_json()
+
+    async def test_a_case_that_is_none_is_named_and_the_budgets_end_keeps_what_is_decided(self):
+        async with Session([scores()]) as session:
+            with pytest.raises(InputError, match="case 2 is a str; give a Case"):
+                await judge_cases(session, [CASES[0], "x"])
+        async with Session([ends_with(BudgetExceeded("spent"), after=2)], concurrency=1) as session:
+            totals = await judge_cases(session, CASES)
+        assert totals.end is RunEnd.BUDGET
+        assert [one.case_id for one in totals.results] == ["c0"]
+        assert totals.exit_code == 3
+
+    async def test_an_interruption_keeps_what_is_decided_and_is_on_record(self, where):
+        stop, totals = Stop(), CaseTotals(cases=len(CASES))
+        async with Session([scores()], store=where, concurrency=1) as session:
+            await judge_cases(
+                session, CASES, totals=totals, stop=stop, on_result=lambda _index, _result: stop.ask(RunEnd.INTERRUPTED)
+            )
+            (run,) = await session.store.runs()
+        assert totals.end is RunEnd.INTERRUPTED
+        assert 1 <= len(totals.results) < len(CASES)
+        assert run.status == "interrupted"
+
+
+class TestTheRecord:
+    async def test_numbers_are_in_the_audit_log_once(self, where):
+        async with Session([scores()], store=where) as session:
+            for _ in range(2):
+                await judge_case(session, CASES[0])
+            entries = await session.store.audit_log.entries("case", "c0", limit=10)
+        assert [one.payload["decision"]["action"] for one in entries] == ["APPROVE"]
+
+    @pytest.mark.parametrize("share", [-0.1, 1.1])
+    def test_a_fraction_outside_0_and_1_is_refused(self, share):
+        with pytest.raises(ConfigurationError, match=r"must lie in \[0, 1\]"):
+            Reviewing(sample=share)
+
+
+class TestTheWebhook:
+    async def test_each_decision_is_delivered_once_over_all_runs(self, where):
+        with Receiver(204) as receiver:
+            hook = Webhook.at(receiver.url, "a-secret-of-32-characters-or-more", allow_private=True)
+            async with Session([scores()], store=where) as session:
+                first = await judge_cases(session, CASES, webhook=hook)
+                again = await judge_cases(session, CASES, webhook=hook)
+        assert first.webhook == {"delivered": 4, "known": 0, "failed": 0, "given_up": 0}
+        assert again.webhook == {"delivered": 0, "known": 4, "failed": 0, "given_up": 0}
+        assert len(receiver.requests) == 4
+
+    async def test_one_that_cannot_be_delivered_fails_the_run(self, where):
+        with Receiver(400) as receiver:
+            hook = Webhook.at(receiver.url, "a-secret-of-32-characters-or-more", allow_private=True)
+            async with Session([scores()], store=where) as session:
+                totals = await judge_cases(session, CASES[:1], webhook=hook)
+        assert (totals.webhook["failed"], totals.exit_code) == (1, 1)
+
+
+# What judging cases would take, against what it takes.
+FLOODS = [flood("a"), flood("b", type="regulatory")]
+
+
+async def test_as_many_calls_as_a_run_sends():
+    config = panel_config({"agents": [{"name": name, "model": "openai:gpt-4o-mini"} for name in "xy"]})
+    estimate = estimate_cases(config, RISK, case_rubric(RISK), FLOODS)
+    models = [scores(name=name) for name in "xy"]
+    async with Session(models, panel=config) as session:
+        await judge_cases(session, FLOODS, policy=RISK)
+    assert estimate.calls == sum(len(model.requests) for model in models) == 8
+    assert estimate.judgments == 2

@@ -13,7 +13,7 @@ from metajudge.errors import ConfigurationError, FailureKind, InputError, ModelT
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Ranking
 from tests.clashes.evaluations import LONG, SHORT, answers, generated, one
-from tests.doubles.ranking import fails, panel, question, ranks_by, reply, says, shown
+from tests.doubles.ranking import fails, panel, question, ranks_by, reply, shown
 
 
 class TestErrorsOfTheStudy:
@@ -96,19 +96,6 @@ class TestRepeatsAndAttempts:
         assert len(writer.requests) == 1
         assert len({request.draw for request in judge.requests}) == 3
         assert [record.spent_usd for record in records] == [pytest.approx(0.02), 0.0, 0.0]
-
-    async def test_another_attempt_asks_only_whom_it_could_not_ask(self):
-        lost = [ModelTimeoutError("late")]
-        judge, second = ranks_by(LONG), ranks_by(LONG)
-        flaky = ScriptedModel(lambda request: lost.pop() if lost else second._script(request))
-        clash = panel(judge, flaky, says("A0 is best"))
-        first = await one(question(), clash)
-        again = await one(question(), clash, earlier={first.key: first})
-        assert (first.attempt, again.attempt, again.key) == (1, 2, first.key)
-        assert len(judge.requests) == 1
-        assert again.votes[1].failure is None
-        assert again.votes[2] == first.votes[2]
-        assert again.everybody_asked
 
     async def test_what_determines_the_verdict_is_in_the_key(self):
         item = question()

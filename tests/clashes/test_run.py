@@ -1,21 +1,19 @@
 """A run of clashes over a session: files, totals, how runs end, models from scripts."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from metajudge.clashes.clash import Place
-from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.run import ClashTotals, clash, clash_item, estimate_clash
+from metajudge.clashes.run import clash, clash_item, estimate_clash
 from metajudge.clashes.setup import ClashSettings, build_clash, repeat_numbers
-from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, RateLimitedError
+from metajudge.errors import BudgetExceeded, ConfigurationError, InputError
 from metajudge.panels.config import PanelConfig, panel_config, with_flags
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.runs.loop import RunEnd, Stop
+from metajudge.runs.loop import RunEnd
 from metajudge.session import Session
-from metajudge.types import Item, Reply
-from tests.doubles.ranking import fails, ranks_by, reply, shown
+from metajudge.types import Item
+from tests.doubles.ranking import ranks_by, reply, shown
 
 PAIR = {"id": "q1", "question": "Why?", "responses": {"x": "a long answer", "y": "short"}}
 
@@ -60,64 +58,17 @@ async def test_a_model_given_for_one_role_does_not_answer_for_another_of_its_nam
     assert asked(judge) == asked(candidate) == 1
 
 
-class TestFiles:
-    async def test_every_attempt_is_appended_and_a_second_run_asks_nothing(self, tmp_path):
-        out, models = tmp_path / "c.jsonl", judges()
-        seen = []
-        for _ in range(2):
-            async with Session(models) as session:
-                found = await clash(
-                    session, [PAIR], out=out, on_record=lambda record, reused: seen.append((record.id, reused))
-                )
-        assert seen == [("q1", False), ("q1", True)]
-        assert (asked(*models), found.totals.reused) == (3, 1)
-        (line,) = out.read_text().splitlines()
-        assert ClashRecord.model_validate_json(line) == found.records[0]
-
-    async def test_what_could_not_be_asked_is_asked_again_and_all_attempts_are_paid_for(self, tmp_path):
-        out = tmp_path / "c.jsonl"
-        priced = ScriptedModel(
-            lambda request: Reply(reply(request, list(shown(request))), "stop", "ann", cost_usd=0.5), name="ann"
-        )
-        lost = fails(RateLimitedError("too many requests"), name="ben")
-        for ben in (lost, *judges("ben")):
-            async with Session([priced, ben], panel=panel_config({"retry": {"attempts": 1}})) as session:
-                found = await clash(session, [PAIR], out=out)
-        assert [json.loads(line)["attempt"] for line in out.read_text().splitlines()] == [1, 2]
-        assert len(priced.requests) == 1
-        assert found.totals.all_attempts_usd == pytest.approx(0.5)
-
-    async def test_a_line_cut_off_by_a_kill_is_dropped_with_a_notice(self, tmp_path):
-        out, said = tmp_path / "c.jsonl", []
-        out.write_text('{"id": "q1", "key"')
-        async with Session(judges(), notify=said.append) as session:
-            await clash(session, [PAIR], out=out)
-        assert f"{out}: the last line is incomplete and was dropped" in said
-        assert len(out.read_text().splitlines()) == 1
+async def test_a_line_cut_off_by_a_kill_is_dropped_with_a_notice_and_an_even_panel_warned_of(tmp_path):
+    out, said = tmp_path / "c.jsonl", []
+    out.write_text('{"id": "q1", "key"')
+    async with Session(judges("ann", "ben"), notify=said.append) as session:
+        await clash(session, [PAIR], out=out)
+    assert f"{out}: the last line is incomplete and was dropped" in said
+    assert "2 judges tie more often than an odd number of them" in said
+    assert len(out.read_text().splitlines()) == 1
 
 
 class TestEnds:
-    async def test_a_run_that_an_error_ended_is_recorded_as_failed(self, tmp_path):
-        path = tmp_path / "s.duckdb"
-        async with Session(judges(), store=path) as session:
-            with pytest.raises(ConfigurationError, match="quorum of 9"):
-                await clash(session, [PAIR], quorum=9)
-            run_id = session.run_id
-        async with Session(store=path) as session:
-            run = next(one for one in await session.store.runs(5) if one.run_id == run_id)
-        assert run.status == "failed"
-
-    async def test_a_stop_leaves_the_rest(self):
-        stop, totals = Stop(), ClashTotals()
-        items = [PAIR | {"id": f"q{n}"} for n in range(600)]
-        async with Session(judges("ann"), concurrency=1) as session:
-            found = await clash(
-                session, items, totals=totals, stop=stop, on_record=lambda *_: stop.ask(RunEnd.INTERRUPTED)
-            )
-        assert totals.end is RunEnd.INTERRUPTED
-        assert 0 < len(found.records) < 600
-        assert totals.exit_code == 130
-
     async def test_a_spent_budget_ends_a_run_and_refuses_a_single_evaluation(self):
         def unaffordable(_request):
             return BudgetExceeded("spent")

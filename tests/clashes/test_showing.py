@@ -10,7 +10,6 @@ from metajudge.clashes.reviews import calls_of, clash_decision, clashes_in, labe
 from metajudge.clashes.sheet import blind_sheet, blind_texts, in_labels, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.reviews.review import ReviewOrigin
-from metajudge.store import open_store
 from metajudge.types import Item, Ranking
 from tests.clashes.evaluations import LONG, SHORT, one
 from tests.doubles.ranking import panel, question, ranks_by
@@ -72,13 +71,6 @@ def test_labels_in_prose_are_whole_words():
 
 
 # Clashes in the review queue, and people's decisions as calls.
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "s.duckdb")
-    yield opened
-    await opened.close()
-
-
 async def unanimous(id="u"):
     return await one(question(id), two_models(LONG, LONG))
 

@@ -11,7 +11,7 @@ from metajudge.clashes.pareto import CandidateFigures, pareto_front
 from metajudge.clashes.record import judgments_of_clash
 from metajudge.clashes.run import rounds, run_rounds
 from metajudge.clashes.standings import standings_of
-from metajudge.errors import FailureKind, ModelTimeoutError, RefusedError
+from metajudge.errors import ModelTimeoutError, RefusedError
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.types import Item
 from tests.clashes.evaluations import LONG, answers, generated, one
@@ -32,17 +32,6 @@ class TestCandidates:
         assert (y.first_token_s, y.first_token_absent) == (None, "the answer did not come as a stream")
         assert record.winner == "x"
         assert record.spent_usd == pytest.approx(0.02)
-
-    async def test_a_failed_candidate_is_recorded_and_the_others_are_ranked(self):
-        clash = generated(
-            ("x", answers("long")), ("y", fails(ModelTimeoutError("late"))), ("z", answers("zz")),
-            judges=(Judge("j", ranks_by(LONG)),),
-        )  # fmt: skip
-        record = await one(question(), clash)
-        assert (record.winner, sorted(record.tally.scores)) == ("x", ["x", "z"])
-        assert record.candidates[1].failure.kind is FailureKind.TIMEOUT
-        assert record.candidates[1].text is None
-        assert not record.complete
 
     async def test_the_standings_do_not_say_that_lost_answers_were_given(self):
         lost = fails(ModelTimeoutError("late"))

@@ -4,10 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
-from metajudge.cli.judge import judge
-from metajudge.cli.vet import vet
 from metajudge.errors import BadLineError, ConfigurationError, InputError
 from metajudge.readers import write_jsonl
 from tests.doubles.jsonl import lines
@@ -16,13 +13,6 @@ from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer
 
 SAMPLE = Path(__file__).parents[2] / "benchmarks" / "sample" / "judgments.jsonl"
-
-
-def app():
-    commands = typer.Typer(pretty_exceptions_enable=False)
-    commands.command("judge")(judge)
-    commands.command("vet")(vet)
-    return commands
 
 
 @pytest.fixture
@@ -52,42 +42,6 @@ class TestRecords:
 
 
 class TestResumption:
-    def test_failed_calls_leave_no_record_are_listed_and_asked_again(self, run, items):
-        with LLMServer(answer=answer("A>B"), faults=["413", "400-context", "413"]) as server:
-            done = run("judge", items, *judges(server), "--out", "out.jsonl", "--json", "--concurrency", "1")
-            summary = json.loads(done.stdout)
-            assert done.exit_code == 1
-            assert (summary["judgments"], summary["failed"]) == (21, 3)
-            assert summary["failures"] == {"context_too_long": 3}
-            assert len(lines("out.jsonl")) == 21
-            told = lines("out.jsonl.failures.jsonl")
-            assert [one["judgment_id"] for one in told] == [
-                "i0/mini/given", "i0/mini/swapped", "i0/claude-sonnet-4-5/given",
-            ]  # fmt: skip
-            asked = server.count
-            again = run("judge", items, *judges(server), "--out", "out.jsonl")
-            assert server.count == asked + 3
-        assert again.exit_code == 0
-        assert len(lines("out.jsonl")) == 24
-        assert not Path("out.jsonl.failures.jsonl").exists()
-
-    def test_refusals_and_prose_are_judgments_without_a_verdict(self, run, items):
-        prose = iter([*["I like A."] * 2, *[verdict("A>B")] * 100])
-        with LLMServer(answer=lambda _body: next(prose), faults=[None, None, "refusal"]) as server:
-            arguments = ("judge", items, *judges(server), "--limit", "1", "--concurrency", "1", "--out", "out.jsonl")
-            done = run(*arguments, "--json")
-            summary = json.loads(done.stdout)
-            assert run(*arguments, "--json").exit_code == 0
-            assert server.count == 5, "what was answered is not asked again"
-        assert done.exit_code == 0
-        assert summary["no_verdict"] == {"bad_reply": 1, "refused": 1}
-        found = lines("out.jsonl")
-        assert [one["verdict"] for one in found[2:]] == ["A>B", "B>A"]
-        assert "the judge gave no verdict" in found[0]["no_verdict"]
-        assert found[0]["rationale"] == "I like A."
-        assert "declined to answer" in found[1]["no_verdict"]
-        assert [one["meta"]["attempts"] for one in found] == [2, 1, 1, 1]
-
     def test_a_budget_keeps_what_is_done_and_the_next_run_goes_on(self, run, items):
         with LLMServer(answer=answer("A>B")) as server:
             flags = ("judge", items, *judges(server)[:2], "--concurrency", "1", "--out", "out.jsonl")

@@ -1,7 +1,9 @@
-"""``metajudge store copy``, and a PostgreSQL URL wherever a store's path can stand."""
+"""``metajudge store``, ``monitor``, ``outcomes`` and the systems that verdicts come from."""
 
 import gzip
 import json
+import os
+import random
 import tarfile
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +11,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from metajudge.readers import open_judgments, write_jsonl
+from tests.doubles.crowds import crowd
+from tests.doubles.judgments import judgment
+from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.postgres_urls import stores_on_postgres
+from tests.doubles.promised import decide, guaranteed, vetted
+from tests.doubles.verdict_systems import MLflowServer
+from tests.doubles.webhook_receiver import Receiver
+from tests.reviewables.planted import in_store
 
 SAMPLE = str(files("metajudge.benchmarks.sample") / "judgments.jsonl")
 
@@ -122,3 +132,114 @@ def test_a_command_that_names_such_a_file_names_the_line_too_and_it_can_keep_its
     assert (code, len(found["runs"])) == (0, 13)
     again = metajudge("store", "copy", "team.db.old", "team.db", "--rename")
     assert (again.returncode, "team.db.old.old" in again.stdout) == (0, True), again.stderr
+
+
+@pytest.mark.slow
+class TestCommand:
+    def test_a_store_whose_promise_breaks_is_recorded_and_sent_and_vet_stamps_no_more(self, metajudge):
+        calibration = guaranteed()
+        fresh, later = crowd(40, seed=5, prefix="new"), crowd(20, seed=6, prefix="later")
+        (metajudge.folder / "cal.json").write_bytes(calibration.to_json())
+        lines = [one.model_dump_json() for one in later]
+        (metajudge.folder / "later.jsonl").write_text("\n".join(lines))
+
+        async def fill(store):
+            await vetted(store, calibration, fresh)
+            await decide(store, lambda review: False)
+
+        in_store(metajudge.folder / "s.duckdb", fill)
+        metajudge.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret shared with the receiver"
+        with Receiver(204) as receiver:
+            done = metajudge("monitor", "--store", "s.duckdb", "--webhook", receiver.url)
+        assert done.returncode == 5, done.stderr
+        assert "BROKEN" in done.stdout
+        assert "Recorded: promise" in done.stdout
+        assert len(receiver.requests) == 1
+        done = metajudge(
+            *("vet", "later.jsonl", "--store", "s.duckdb", "--calibration", "cal.json", "--strategy", "signals")
+        )
+        assert "120 came after monitoring had found the promise broken" in done.stdout
+        assert "The guarantee covers 0 of 120 judgments." in done.stdout
+
+
+DATA = os.environ.get("METAJUDGE_DATA")
+GOOD, WORSE = "openrouter/z-ai/glm-4.7", "claude-3-haiku-20240307"
+
+
+@pytest.fixture
+def recorded(metajudge):
+    """Recorded verdicts: a calibration with a promise, and later questions judged by the same judge and a worse one."""
+    records = list(open_judgments([f"{DATA}/judgebench"]).all())
+    records = [one for one in records if any("claude" in name for name in (one.item.models or {}).values())]
+    questions = sorted({one.item.question for one in records})
+    random.Random(2).shuffle(questions)
+
+    def write(name, judge, part):
+        chosen = [one for one in records if one.judge == judge and one.item.question in set(part)]
+        write_jsonl(metajudge.folder / name, [one.model_copy(update={"judge": GOOD}) for one in chosen])
+
+    write("fit.jsonl", GOOD, questions[:40])
+    write("labelled.jsonl", GOOD, questions[40:115])
+    write("same.jsonl", GOOD, questions[115:])
+    write("worse.jsonl", WORSE, questions[115:])
+    for step in (
+        ("fit", "--data", "fit.jsonl", "--share", "1", "--signals", "order,strength", "--out", "cal.json"),
+        ("threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7"),
+    ):
+        done = metajudge("calibrate", *step)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return metajudge
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(DATA is None, reason="METAJUDGE_DATA does not name the folder of recorded data")
+@pytest.mark.parametrize(("file", "code"), [("same.jsonl", 0), ("worse.jsonl", 5)])
+def test_on_recorded_verdicts_the_alarm_tells_the_same_judge_from_a_worse_one(recorded, file, code):
+    done = recorded(
+        *("vet", file, "--store", "s.duckdb", "--calibration", "cal.json", "--strategy", "signals"),
+        *("--policy", "verdict", "--review-sample", "1"),
+    )
+    assert done.returncode in (0, 1), done.stderr
+    in_store(recorded.folder / "s.duckdb", lambda store: decide(store, lambda review: review.truth))
+    found = recorded("monitor", "--store", "s.duckdb")
+    assert found.returncode == code, found.stdout + found.stderr
+    assert ("BROKEN" in found.stdout) == (code == 5)
+    assert "with probabilities of all kept:" in found.stdout
+
+
+@pytest.mark.slow
+def test_vet_sends_what_it_escalates_and_reviewing_its_final_outcome(metajudge):
+    (metajudge.folder / "j.jsonl").write_text(judgment("j1").model_dump_json() + "\n")
+    with LLMServer(answer=score_answer(5)) as server, Receiver(204) as receiver:
+        metajudge.env["METAJUDGE_WEBHOOK_SECRET"] = "a secret of many characters"
+        agent = ("--agent", f"a=openai:m@{server.url}", "--rubric", "baseline")
+        done = metajudge("vet", "j.jsonl", *agent, "--policy", "verdict_score", "--webhook", receiver.url)
+        assert "Webhook: 1 delivered, 0 before, 0 failed." in done.stdout, done.stderr
+        metajudge.env["METAJUDGE_WEBHOOK"] = receiver.url
+        sheet, _ = metajudge.json("outcomes", "list")
+        review, _ = metajudge.json("review", "list")
+        name = review["reviews"][0]["review"]["review_id"]
+        metajudge("review", "claim", name, "--reviewer", "ada")
+        metajudge("review", "decide", name, "--reviewer", "ada", "--outcome", "approve")
+        metajudge("review", "amend", name, "--reviewer", "ada", "--outcome", "reject", "--reason", "looked again")
+    sent = [json.loads(body) for *_, body in receiver.requests]
+    assert [one["type"] for one in sent] == ["outcome.escalated", "outcome.approved", "outcome.rejected"]
+    assert [one["data"]["by"] for one in sent] == ["machine", "people", "people"]
+    assert sheet["outcomes"][0]["event_id"] == sent[0]["data"]["event_id"] == sent[1]["data"]["follows"]
+    assert sent[2]["data"]["amends"] == sent[1]["data"]["event_id"]
+
+
+@pytest.mark.slow
+def test_what_is_not_taken_is_told_recorded_and_an_exit_code(metajudge):
+    with MLflowServer() as server:
+        at = ("--url", server.url, "--per-second", "1000")
+        metajudge("pull", "mlflow", *at, "--project", "interop", "--out", "in")
+        metajudge("vet", "in", "--out", "a.jsonl")
+        del server.traces["tr-1"]
+        done = metajudge("push", "mlflow", "a.jsonl", *at)
+    assert done.returncode == 1
+    assert "2 created" in done.stdout
+    assert "1 failed" in done.stdout
+    assert done.stderr.startswith("  a-1: ")
+    ledger = [json.loads(line) for line in (metajudge.folder / "a.jsonl.mlflow.pushed.jsonl").read_text().splitlines()]
+    assert [one.get("wrote") for one in ledger] == ["created", None, "created"]

@@ -9,7 +9,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.exports import check
-from tests.exports.test_splitting import many
+from tests.exports.test_cleaning import many
 from tests.exports.vetted import exported
 
 

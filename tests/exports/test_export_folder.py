@@ -16,7 +16,7 @@ from metajudge.exports import formats as formats_module
 from metajudge.readers import write_jsonl
 from metajudge.readers.jsonl import to_line
 from tests.exports.stored import filled
-from tests.exports.test_splitting import many
+from tests.exports.test_cleaning import many
 from tests.exports.vetted import assessment, bar, exported, judgment, rows_of
 
 
@@ -198,13 +198,6 @@ def test_assessments_that_do_not_fit_their_judgments_are_errors(tmp_path):
     with pytest.raises(InputError, match="nothing says which to keep"):
         export(tmp_path / "d", judgments=[one])
     assert os.listdir(tmp_path) == []
-
-
-def test_a_bad_line_among_the_assessments_is_named(tmp_path, files):
-    with files["assessments"].open("a") as stream:
-        stream.write('{"judgment_id": "x"}\n')
-    with pytest.raises(InputError, match=r"assessments\.jsonl:81: no assessment"):
-        export(tmp_path / "d", **files)
 
 
 @pytest.mark.slow

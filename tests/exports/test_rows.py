@@ -1,9 +1,14 @@
-"""Which rows come of which judgments, and what is dropped with which reason: a case a line of the table."""
+"""Which rows come of which judgments, grades and labels, and what is dropped with which reason."""
 
+import duckdb
 import pytest
 
-from metajudge.errors import InputError
-from tests.exports.vetted import assessment, bar, dropped, exported, judgment, single
+from metajudge.errors import ConfigurationError, InputError
+from metajudge.exports import ExportRequest, responses
+from metajudge.exports.verdicts import define
+from metajudge.types import Label, parse_verdict
+from tests.exports.stored import exported_from, filled
+from tests.exports.vetted import assessment, bar, dropped, exported, judgment, rows_of, single
 
 LONG = "The tide turns twice a day because the moon pulls on the sea. " * 8
 SAME = {"question": "What is a fjord?", "responses": {"A": "A drowned valley.", "B": "A kind of boat."}}
@@ -192,3 +197,244 @@ def test_items_with_one_response_alone_are_an_error(tmp_path):
         exported(tmp_path / "e", [graded])
     assert not (tmp_path / "e").exists()
     assert not list(tmp_path.glob(".*partial"))
+
+
+def pairs(rows):
+    return [(row["chosen_id"], row["rejected_id"], row["margin"]) for row in rows]
+
+
+def test_of_two_responses_to_one_question_the_higher_grade_is_chosen_and_equal_ones_are_counted(tmp_path):
+    grades = [single(0, 3), single(1, 8), single(2, 3), single(3, 5, question="Explain rust.")]
+    result, rows = exported(tmp_path / "d", grades)
+    assert pairs(rows) == [("item-1", "item-0", 5.0), ("item-1", "item-2", 5.0)]
+    assert [row["item_id"] for row in rows] == ["item-0", "item-0"]
+    assert (rows[0]["chosen"], rows[0]["rejected"]) == (
+        "Answer number 1, in so many words.",
+        "Answer number 0, in so many words.",
+    )
+    assert rows[0]["judgments"] == ["item-0/owl/A", "item-1/owl/A"]
+    assert dropped(result) == {"only_graded_response": 1, "tie": 1}
+    assert result.stats["kinds"] == {"grade": {"judgments": 4, "kept": 4}}
+    assert "The rows are from grades of single responses" in (tmp_path / "d" / "README.md").read_text()
+
+
+def test_judges_that_order_two_responses_differently_conflict(tmp_path):
+    grades = [single(0, 3), single(1, 8), single(0, 9, judge="jay"), single(1, 2, judge="jay")]
+    with pytest.raises(InputError, match="1 judge conflict"):
+        exported(tmp_path / "d", grades)
+
+
+def test_too_many_responses_to_one_question_are_refused_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(responses, "MOST_PAIRS", 2)
+    with pytest.raises(InputError, match="3 pairs of responses to the same question, more than 2"):
+        exported(tmp_path / "d", [single(number, number) for number in range(3)])
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"pass_mark": 3}, "use it with kind responses and format kto"),
+        ({"format": "kto", "max_length": 9}, "format kto has none"),
+        ({"kind": "judgments", "from_grades": True}, "use from_grades with kind responses"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(asked, words):
+    with pytest.raises(ConfigurationError, match=words):
+        ExportRequest.model_validate(asked)
+
+
+def test_pairs_that_are_equal_where_a_trainer_cuts_are_dropped_and_counted(tmp_path):
+    same, long = "The same beginning of both. ", "Explain it at great length, with examples."
+    said = [
+        judgment(0, question="Why?", responses={"A": same + "One end.", "B": same + "Other end."}),
+        judgment(1, question="Why so?", responses={"A": "Yes, for that.", "B": "No, for this."}),
+        judgment(2, question=long, responses={"A": "Glad to.", "B": "Never."}),
+    ]
+    limit = len("Why?") + len(same)
+    result, rows = exported(tmp_path / "d", said, max_length=limit)
+    assert [row["item_id"] for row in rows] == ["item-1"]
+    assert dropped(result) == {"equal_after_truncation": 2}
+    assert f"first {limit} characters" in (tmp_path / "d" / "README.md").read_text()
+    _, rows = exported(tmp_path / "e", said, max_length=limit + len(long))
+    assert [row["item_id"] for row in rows] == ["item-0", "item-1", "item-2"]
+
+
+def labelled(number, *labels, **changes):
+    people_said = judgment(number, **changes)
+    entries = tuple(Label(value=value, annotator=name) for name, value in labels)
+    return people_said.model_copy(update={"item": people_said.item.model_copy(update={"labels": entries})})
+
+
+@pytest.fixture
+def people_said():
+    """Three people in two records, one of them in both, say B; the judges say A and B."""
+    return [
+        labelled(0, ("ann", "B>A"), ("ben", "A>B"), judge="owl", verdict="A>B"),
+        labelled(0, ("ann", "B>A"), ("cal", "B>A"), judge="jay", verdict="B>A"),
+        labelled(1, ("ann", "B>A"), ("ben", "A>B"), judge="owl", verdict="A>B"),
+        labelled(1, judge="jay", verdict="B>A"),
+    ]
+
+
+OPTIONS = {"kind": "judgments", "by_label": True, "selection": {"rule": "all"}}
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_the_majority_over_all_records_is_the_label_and_a_tie_is_none(tmp_path, people_said, stored):
+    if stored:
+        store = filled(tmp_path / "s.duckdb", [(one, assessment(one)) for one in people_said])
+        exported_from(store, tmp_path / "d", **OPTIONS)
+        rows = rows_of(tmp_path / "d")
+    else:
+        _, rows = exported(tmp_path / "d", people_said, **OPTIONS)
+    assert [row["judge"] for row in rows] == ["jay over owl"]
+
+
+def test_grades_and_categories_come_out_of_a_store_as_people_corrected_them(tmp_path):
+    people_said = [
+        *(single(0, 3), single(1, 8)),
+        *(single(2, "pass", question="Q"), single(3, False, question="Q")),
+        single(4, {"category": "[a>b]"}, question="Q"),
+    ]
+    records = [(one, assessment(one)) for one in people_said]
+    reviews = [(people_said[0], ["9.5"])]
+    result, _ = exported_from(filled(tmp_path / "s.duckdb", records, reviews), tmp_path / "d")
+    assert pairs(rows_of(tmp_path / "d")) == [("item-0", "item-1", 1.5), ("item-2", "item-3", 1.0)]
+    assert result.stats["kinds"] == {"category": {"judgments": 3, "kept": 3}, "grade": {"judgments": 2, "kept": 2}}
+
+
+def panel(number=0, order=("A", "B"), scores=None):
+    """Three judges of one prompt: two for A (kept), one for B (discarded), by default."""
+    said = [
+        judgment(number, judge="owl", order=order),
+        judgment(number, judge="jay", order=order),
+        judgment(number, judge="wren", order=order, verdict="B>A"),
+    ]
+    scores = scores or (4.9, 4.6, 2.0)
+    return said, [assessment(one, score > 4.5, final_score=score) for one, score in zip(said, scores, strict=True)]
+
+
+def test_the_best_kept_judgment_is_chosen_over_the_worst_discarded_one(tmp_path):
+    said, vetted = panel()
+    _, (row,) = exported(tmp_path / "d", said, vetted, kind="judgments")
+    assert row["chosen"] == said[0].rationale + "\n\n[[A>B]]"
+    assert row["rejected"] == said[2].rationale + "\n\n[[B>A]]"
+    assert row["margin"] == pytest.approx(2.9)
+    assert (row["chosen_id"], row["rejected_id"]) == (said[0].id, said[2].id)
+    assert row["judge"] == "owl over wren"
+
+
+def test_the_prompt_shows_what_the_judge_saw_in_its_order_and_under_its_labels(tmp_path):
+    said, vetted = panel(order=("B", "A"))
+    _, (row,) = exported(tmp_path / "d", said, vetted, kind="judgments")
+    responses = said[0].item.responses
+    assert f"[Response A]\n{responses['B']}\n\n[Response B]\n{responses['A']}" in row["prompt"]
+    assert row["chosen"].endswith("[[B>A]]"), "response A stood second, so the judge called it B"
+
+
+def test_judgments_of_different_orders_are_never_paired_since_their_prompts_differ(tmp_path):
+    kept, discarded = judgment(0), judgment(0, judge="jay", verdict="B>A", order=("B", "A"))
+    with pytest.raises(InputError, match="Judge pairs need a kept and a discarded judgment of one prompt"):
+        exported(tmp_path / "d", [kept, discarded], [assessment(kept), assessment(discarded, False)], kind="judgments")
+
+
+def test_pairings(tmp_path):
+    said, vetted = panel()
+    extra = judgment(0, judge="lark", verdict="B>>A")
+    said, vetted = [*said, extra], [*vetted, assessment(extra, False, final_score=1.0)]
+    counts = {
+        pairing: [(row["chosen_id"], row["rejected_id"]) for row in rows]
+        for pairing in ("best-worst", "one-per-judge", "all")
+        for _, rows in [exported(tmp_path / pairing, said, vetted, kind="judgments", pairing=pairing)]
+    }
+    worst = extra.id
+    assert counts["best-worst"] == [(said[0].id, worst)]
+    assert set(counts["one-per-judge"]) == {(said[0].id, worst), (said[1].id, worst)}
+    assert len(counts["all"]) == 4
+
+
+def test_quality_pairs_of_the_same_winner_only_where_asked_for(tmp_path):
+    good, poor = judgment(0), judgment(0, judge="jay")
+    vetted = [assessment(good), assessment(poor, False)]
+    with pytest.raises(InputError, match="1 same winner"):
+        exported(tmp_path / "d", [good, poor], vetted, kind="judgments")
+    _, rows = exported(tmp_path / "d", [good, poor], vetted, kind="judgments", quality_pairs=True)
+    assert [row["chosen_id"] for row in rows] == [good.id]
+
+
+def test_by_label_there_must_be_a_label(tmp_path):
+    with pytest.raises(InputError, match="no judgment has a label"):
+        exported(tmp_path / "e", [judgment(1)], kind="judgments", by_label=True)
+
+
+def test_kto_takes_every_judgment_with_its_label(tmp_path):
+    said, vetted = panel()
+    _, rows = exported(tmp_path / "d", said, vetted, kind="judgments", format="kto")
+    assert sorted(row["label"] for row in rows) == [False, True, True]
+    assert all(row["prompt"].startswith("Compare the responses") for row in rows)
+
+
+def test_a_verdict_the_rationale_states_already_is_not_stated_twice(tmp_path):
+    said, vetted = panel()
+    stated = said[0].model_copy(update={"rationale": "A is right.\n[[A>B]]"})
+    said[0], vetted[0] = stated, assessment(stated, final_score=4.9)
+    _, (row,) = exported(tmp_path / "d", said, vetted, kind="judgments")
+    assert row["chosen"] == stated.rationale
+
+
+def test_keeping_everything_leaves_nothing_to_reject():
+    with pytest.raises(ConfigurationError, match="none is discarded"):
+        ExportRequest(kind="judgments", selection={"rule": "all"})
+
+
+@pytest.mark.slow
+def test_equally_good_judgments_are_chosen_between_by_the_seed_not_by_name(tmp_path):
+    chosen = set()
+    for seed in range(8):
+        said, vetted = panel(scores=(4.9, 4.9, 2.0))
+        _, (row,) = exported(tmp_path / str(seed), said, vetted, kind="judgments", seed=seed)
+        chosen.add(row["chosen_id"])
+    assert len(chosen) == 2
+
+
+VERDICTS = ["A>>B", "A>B", "A=B", "B>A", "B>>A", '[["A"],["B","C"]]', '[["A","B"],["C"]]', '[["A","B"]]']
+
+
+@pytest.fixture(scope="module")
+def work():
+    with duckdb.connect() as connection:
+        define(connection)
+        yield connection
+
+
+def value(work, expression, *given):
+    return work.execute(f"SELECT {expression}", list(given)).fetchone()[0]
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_winner_is_the_verdicts_own(work, verdict):
+    import json
+
+    parsed = parse_verdict(json.loads(verdict) if verdict.startswith("[") else verdict)
+    assert value(work, "winner(?)", verdict) == parsed.winner
+
+
+@pytest.mark.parametrize(
+    ("verdict", "label", "right"),
+    [
+        ("A>>B", "A>B", True),
+        ("B>A", "A>B", False),
+        ("A=B", "A>B", False),
+        ("A=B", "A=B", None),
+        ("A>B", "A=B", None),
+        ("4", "A>B", None),
+        ("A>B", "4", None),
+    ],
+)
+def test_right_by_a_label(work, verdict, label, right):
+    assert value(work, "right_by_label(?, ?)", verdict, label) is right
+
+
+def test_texts_are_compared_without_case_space_and_composition(work):
+    assert value(work, "normal(?)", "É  X\n\tY\u00a0") == value(work, "normal(?)", "e\u0301xy")
+    assert value(work, "normal(?) = normal(?)", "one", "two") is False

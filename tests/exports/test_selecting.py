@@ -1,15 +1,20 @@
-"""Which judgments are kept: probability and guarantee."""
+"""Which judgments are kept: probability and guarantee, filters, and what is taken from files and stores."""
+
+import json
+import time
 
 import pytest
+from pydantic import ValidationError
 
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.guarantee import Guarantee
 from metajudge.calibration.procedures import Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.exports import ExportRequest, Selection, export
+from metajudge.exports import ExportRequest, Selection, check, export
+from metajudge.exports.filters import Filters
 from tests.doubles.crowds import crowd
-from tests.exports.stored import filled
+from tests.exports.stored import exported_from, filled, vetted
 from tests.exports.vetted import assessment, bar, dropped, exported, judgment
 
 
@@ -127,3 +132,211 @@ def test_a_guarantee_for_other_scores_is_refused(tmp_path, calibration):
 def test_a_selection_without_its_numbers_is_refused(wrong):
     with pytest.raises(ConfigurationError):
         Selection.model_validate(wrong)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    said = [judgment(0, category="x"), judgment(1, category="y"), judgment(2, judge="jay", category="x"), judgment(3)]
+    changes = [{}, {"action": "APPROVE"}, {"panel_digest": "q" * 32}, {"action": "REJECT"}]
+    records = [
+        (one, vetted(one, **change), f"run-{n}") for n, (one, change) in enumerate(zip(said, changes, strict=True))
+    ]
+    return filled(tmp_path_factory.mktemp("store") / "s.duckdb", records)
+
+
+@pytest.mark.parametrize(
+    ("filters", "items"),
+    [
+        ({}, {0, 1, 2}),
+        ({"judges": ["jay"]}, {2}),
+        ({"judges": ["jay", "owl"]}, {0, 1, 2}),
+        ({"categories": ["x"]}, {0, 2}),
+        ({"categories": ["x"], "judges": ["owl"]}, {0}),
+        ({"decisions": ["APPROVE"]}, {1}),
+        ({"runs": ["run-0", "run-2"]}, {0, 2}),
+        ({"panels": ["q" * 32]}, {2}),
+        ({"panels": ["p" * 8]}, {0, 1}),
+        ({"since": "2020-01-01", "until": "2100-01-01T00:00:00Z"}, {0, 1, 2}),
+    ],
+)
+def test_a_filter_takes_what_it_names_and_counts_the_rest(tmp_path, store, filters, items):
+    result, rows = exported_from(store, tmp_path / "d", filters=filters)
+    assert set(rows) == {f"item-{number}" for number in items}
+    if len(items) < 3:
+        first = result.steps[0]
+        assert (first.name, first.before) == ("records", 4)
+        assert first.before - first.after == first.dropped["filtered_out"] > 0
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"judges": ["owI"]}, "has no judge 'owI': there are jay, owl; did you mean owl?"),
+        ({"runs": ["run-9"]}, "has no run 'run-9'"),
+        ({"panels": ["abcdefgh"]}, "has no panel 'abcdefgh'"),
+        ({"categories": ["z"]}, "has no category 'z': there are x, y"),
+        ({"categories": ["x\x00'; DROP TABLE items"]}, "has no category"),
+        ({"since": "2100-01-01"}, "meets every filter"),
+        ({"until": "2001-01-01"}, "meets every filter"),
+        ({"judges": ["jay"], "categories": ["y"]}, "meets every filter"),
+        ({"decisions": ["REVIEW"]}, "meets every filter"),
+    ],
+)
+def test_a_filter_that_matches_nothing_is_an_error_with_what_there_is(tmp_path, store, filters, said):
+    with pytest.raises(InputError) as raised:
+        exported_from(store, tmp_path / "d", filters=filters)
+    assert said in str(raised.value)
+    assert not (tmp_path / "d").exists()
+    assert not (tmp_path / ".d.partial").exists()
+
+
+def test_dates_are_the_times_of_vetting(tmp_path):
+    said = [judgment(0), judgment(1)]
+    filled(tmp_path / "s.duckdb", [(said[0], assessment(said[0]))])
+    time.sleep(0.05)
+    between = time.time()
+    filled(tmp_path / "s.duckdb", [(judgment(5), assessment(judgment(5))), (said[1], assessment(said[1]))])
+    from datetime import UTC, datetime
+
+    moment = datetime.fromtimestamp(between, UTC).isoformat()
+    _, rows = exported_from(tmp_path / "s.duckdb", tmp_path / "until", filters={"until": moment})
+    assert set(rows) == {"item-0"}
+    _, rows = exported_from(tmp_path / "s.duckdb", tmp_path / "since", filters={"since": moment})
+    assert set(rows) == {"item-1", "item-5"}
+
+
+@pytest.mark.parametrize("wrong", ["yesterday", "20261340", "", 20261101, 1.5, True, "2026-11-31"])
+def test_what_is_no_date_is_refused_and_a_number_is_never_taken_for_seconds(wrong):
+    with pytest.raises(ValidationError, match="no date such as"):
+        Filters(since=wrong)
+
+
+def test_a_span_that_holds_no_moment_is_refused():
+    with pytest.raises(ConfigurationError, match="no judgment can match"):
+        Filters(since="2026-01-02", until="2026-01-02T00:00:00+00:00")
+    with pytest.raises(ValidationError):
+        Filters(panels=("p",))
+    with pytest.raises(ValidationError):
+        Filters(decisions=("MAYBE",))
+
+
+class TestFiles:
+    def test_files_are_filtered_by_what_they_hold(self, tmp_path):
+        said = [judgment(0, category="x"), judgment(1, judge="jay"), judgment(2, category="x")]
+        found = [assessment(said[0]), assessment(said[1]), vetted(said[2], "APPROVE", panel_digest="q" * 32)]
+        for number, (filters, items) in enumerate(
+            [
+                ({"judges": ["jay"]}, ["item-1"]),
+                ({"categories": ["x"]}, ["item-0", "item-2"]),
+                ({"panels": ["q" * 8]}, ["item-2"]),
+                ({"decisions": ["APPROVE"]}, ["item-2"]),
+            ]
+        ):
+            result, rows = exported(tmp_path / str(number), said, found, filters=filters)
+            assert [row["item_id"] for row in rows] == items
+            assert result.stats["read"]["filtered_out"] == 3 - len(items)
+
+    @pytest.mark.parametrize(
+        ("filters", "said"),
+        [
+            ({"judges": ["nobody"]}, "the input has no judge 'nobody'"),
+            ({"decisions": ["REJECT"]}, "none of the 1 vetted judgments of the input"),
+            ({"runs": ["r"]}, "in which run a judgment was vetted, so run cannot be applied"),
+            ({"since": "2020-01-01", "until": "2030-01-01"}, "so since and until cannot be applied"),
+        ],
+    )
+    def test_what_files_do_not_say_is_refused_and_not_passed_over(self, tmp_path, filters, said):
+        with pytest.raises(InputError, match=said):
+            exported(tmp_path / "d", [judgment(0)], filters=filters)
+
+
+@pytest.fixture
+def conflicting(tmp_path):
+    """Two good items, and one whose id is used for two questions."""
+    said = [judgment(0), judgment(1), judgment(2), judgment(2, judge="jay", question="Something else?")]
+    said.append(judgment(3, category="old"))
+    said.append(judgment(3, judge="jay", category="new"))
+    return filled(tmp_path / "s.duckdb", [(one, assessment(one), one.judge) for one in said])
+
+
+def test_an_item_with_two_contents_is_left_out_and_named_and_the_others_are_exported(tmp_path, conflicting):
+    result, rows = exported_from(conflicting, tmp_path / "d")
+    assert set(rows) == {"item-0", "item-1", "item-3"}
+    assert rows["item-3"]["category"] == "new", "the same texts under a new category are no conflict"
+    read = result.stats["read"]
+    assert (read["conflicting_items"], read["conflicting_judgments"], read["conflicting_item_ids"]) == (
+        1,
+        2,
+        ["item-2"],
+    )
+    assert result.steps[0].to_json() == {
+        "step": "records", "unit": "judgments", "before": 6, "after": 4, "dropped": {"item_with_two_contents": 2},
+    }  # fmt: skip
+    card = (tmp_path / "d" / "README.md").read_text()
+    assert "1 item ids stand for two different contents and were left out: `item-2`." in card
+    assert check(tmp_path / "d").faults == []
+
+
+def test_a_filter_that_leaves_one_content_ends_the_conflict_and_does_not_mix_texts(tmp_path, conflicting):
+    result, rows = exported_from(conflicting, tmp_path / "d", filters={"judges": ["jay"]})
+    assert rows["item-2"]["question"] == "Something else?"
+    assert result.stats["read"]["conflicting_items"] == 0
+    assert result.stats["read"]["filtered_out"] == 4
+    result = export(tmp_path / "run", store=conflicting, run="owl")
+    assert result.rows == {"train": 4}
+
+
+def test_by_category_the_judgments_of_the_other_content_do_not_vote(tmp_path):
+    one = judgment(0, category="x")
+    other = judgment(0, judge="jay", verdict="B>A", question="Something else?", category="y")
+    conflicting = filled(tmp_path / "s.duckdb", [(said, assessment(said)) for said in (one, other)])
+    _, rows = exported_from(conflicting, tmp_path / "d", filters={"categories": ["x"]})
+    assert (rows["item-0"]["judge"], rows["item-0"]["chosen_id"]) == ("owl", "A")
+
+
+def test_conflicts_are_refused_where_that_is_asked_for(tmp_path, conflicting):
+    with pytest.raises(InputError, match="stand for two different contents, the first 'item-2'"):
+        exported_from(conflicting, tmp_path / "d", conflicts="refuse")
+    assert not (tmp_path / "d").exists()
+
+
+def test_only_conflicting_items_leave_nothing_and_say_so(tmp_path):
+    said = [judgment(2), judgment(2, judge="jay", question="Something else?")]
+    with pytest.raises(InputError, match=r"2 item with two contents were dropped\. Give each content its own item id"):
+        export(tmp_path / "d", store=filled(tmp_path / "s.duckdb", [(one, assessment(one)) for one in said]))
+
+
+def test_an_empty_store_says_what_to_do(tmp_path):
+    with pytest.raises(InputError, match="contains no vetted judgments yet: vet some"):
+        export(tmp_path / "d", store=filled(tmp_path / "s.duckdb", []))
+
+
+def test_a_judgment_of_several_panels_counts_once_with_the_newest_row(tmp_path):
+    said = judgment(0)
+    rows = [vetted(said, None, True), vetted(said, None, True), vetted(said, None, False, panel_digest="q" * 32)]
+    result, found = exported_from(
+        filled(tmp_path / "s.duckdb", [(said, row) for row in rows] + [(judgment(1), assessment(judgment(1)))]),
+        tmp_path / "d",
+    )
+    assert set(found) == {"item-1"}
+    assert result.stats["read"]["superseded"] == 2
+    assert sum(step.before for step in result.steps if step.name == "selection") == 2
+
+
+def test_a_judgment_without_a_probability_is_counted_and_not_lost(tmp_path):
+    said = [judgment(0), judgment(1)]
+    records = [(said[0], assessment(said[0], probability=0.9, guarantee=bar())), (said[0], assessment(said[0]))]
+    records.append((said[1], assessment(said[1])))
+    result, rows = exported_from(
+        filled(tmp_path / "s.duckdb", records), tmp_path / "d",
+        selection={"rule": "min_probability", "min_probability": 0.8},
+    )  # fmt: skip
+    assert set(rows) == {"item-0"}
+    assert {reason: n for step in result.steps for reason, n in step.dropped.items() if n} == {"no_probability": 1}
+
+
+def test_the_request_with_its_filters_is_on_record(tmp_path, conflicting):
+    exported_from(conflicting, tmp_path / "d", filters={"judges": ["owl"], "since": "2020-01-01"})
+    request = json.loads((tmp_path / "d" / "manifest.json").read_text())["request"]
+    assert request["filters"]["judges"] == ["owl"]
+    assert "(only judge owl, since 2020-01-01T00:00:00+00:00)" in (tmp_path / "d" / "README.md").read_text()

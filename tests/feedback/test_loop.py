@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from metajudge.decision.load import load_policy
-from metajudge.decision.policy import Policy
 from metajudge.errors import InputError, PolicyError
 from metajudge.feedback.backtest import ChangeKind, backtest, moved_threshold
 from metajudge.feedback.cases import Direction, replayed
@@ -14,20 +13,12 @@ from metajudge.feedback.loop import ACTIVATION, FRESH_S, FeedbackLoop, PoliciesI
 from metajudge.feedback.metrics import metrics
 from metajudge.reviews.review import HumanDecision, PolicyUsed, Review
 from metajudge.stats.intervals import wilson
-from metajudge.store import open_store
 from metajudge.types import parse_verdict
 from tests.doubles.decided_cases import POLICY, SCORES, case, crowd, said
 from tests.doubles.waiting import Clock
 
 VERDICT = load_policy("verdict")
 USED = PolicyUsed(name=VERDICT.name, digest=VERDICT.digest)
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "loop.duckdb")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
@@ -71,16 +62,6 @@ async def better(store, loop):
     """Proposals that are better, over a crowd that finds the policy too lenient."""
     await decided(store, crowd(800, 6, bias=0.25))
     return [one for one in await loop.propose("verdict") if one.status == "proposed"]
-
-
-async def test_metrics_of_what_people_decided(store, loop):
-    cases = await decided(store, crowd(200, 1))
-    report = await loop.report("verdict")
-    assert report.cases == 200
-    approved = [one for one in cases if one.action == "APPROVE"]
-    assert report.overall["false_approve_rate"].n == len(approved)
-    assert report.disagreements[Direction.TOO_LENIENT] == sum(not one.right for one in approved)
-    assert list(report.by_version) == [VERDICT.digest]
 
 
 async def test_a_better_version_is_proposed_and_in_force_only_once_somebody_says_so(store, loop):
@@ -148,14 +129,6 @@ async def test_the_same_cases_give_the_same_proposals_once(store, loop):
     again = await loop.propose("verdict")
     assert [one.proposal_id for one in first] == [one.proposal_id for one in again]
     assert len(await loop.proposals("verdict")) == len(first)
-
-
-async def test_a_policy_whose_file_is_gone_is_still_known(store, loop):
-    mine = Policy.model_validate({**VERDICT.model_dump(mode="json"), "name": "mine"})
-    await loop.register(mine)
-    await loop.register(mine)
-    assert len(await store.audit_log.entries("policy", "mine")) == 1
-    assert (await loop.active("mine")).digest == mine.digest
 
 
 @pytest.mark.slow

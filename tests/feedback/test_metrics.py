@@ -12,7 +12,6 @@ from metajudge.feedback.labels import review_labels
 from metajudge.feedback.metrics import metrics, metrics_by
 from metajudge.reviews.review import HumanDecision, Outcome, Review
 from metajudge.stats.intervals import wilson
-from metajudge.store import open_store
 from metajudge.types import parse_right
 from metajudge.types.decision import Absent
 from tests.doubles.decided_cases import POLICY, case
@@ -90,13 +89,6 @@ def graded(name: str) -> Review:
 def said(name: str, reviewer: str, outcome: Outcome, verdict=None, day: int = 0) -> HumanDecision:
     at = AT.timestamp() + 86_400 * day
     return HumanDecision(review_id=name, reviewer=reviewer, outcome=outcome, verdict=verdict, decided_at=at)
-
-
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "reviews.duckdb")
-    yield opened
-    await opened.close()
 
 
 async def test_a_corrected_grade_is_a_label_and_the_rule_says_whether_the_judge_was_right(store) -> None:

@@ -5,22 +5,18 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.run import clash as run_clash
-from metajudge.cli import bench as bench_cli
-from metajudge.cli.clash import clash
-from metajudge.cli.judge import judge
-from metajudge.cli.peers import peers
 from metajudge.judging.identity import hide_identities
 from metajudge.session import Session
 from metajudge.types import Item, Judgment
 from metajudge.vetting.engine import Engine
 from tests.api.conftest import app_module, panel_of, running
-from tests.doubles.llm_server import LLMServer, requested_schema
-from tests.doubles.ranking import shown_in
+from tests.doubles.llm_server import LLMServer, requested_schema, score_answer
+from tests.stored.commands import run as command
+
+pytestmark = pytest.mark.usefixtures("run")
 
 LEAKS = {
     "A": "As GPT-4, made by OpenAI, I say 4. OpenAI's ChatGPT agrees.",
@@ -28,42 +24,17 @@ LEAKS = {
 }
 NAMES = ("gpt", "openai", "open ai", "claude", "cla\u200bude", "anthropic", "google", "deepmind", "my-tuned")
 QUESTION = "What is 2 + 2?"
-TIE = {"verdict": "A=B"}
 MODELS = [None, {"A": "gpt-4o", "B": "claude-v1"}, {"A": "my-tuned-model-7", "B": "gpt-3.5-turbo"}]
 
 
 def answer(body):
     """Rankings in the order of the labels; as a candidate one of the leaking answers."""
-    schema = requested_schema(body)
-    if schema is None:
-        return LEAKS["A" if body["model"].endswith("one") else "B"]
-    if "reasoning" in schema["properties"]:
-        return json.dumps({"reasoning": "4 is right.", **({"grade": 5} if "grade" in schema["properties"] else TIE)})
-    labels = list(shown_in(body["messages"][-1]["content"])) or ["A0", "A1"]
-    found = {"analysis": "They differ.", "ranking": " > ".join(labels)}
-    if "scores" in schema["properties"]:
-        rows = schema["properties"]["scores"]["properties"]
-        found["scores"] = {
-            label: {key: {"reason": "", "score": 4} for key in row["properties"]} for label, row in rows.items()
-        }
-    return json.dumps(found)
+    leak = LEAKS["A" if body["model"].endswith("one") else "B"]
+    return leak if requested_schema(body) is None else score_answer(4)(body)
 
 
 def item(models):
     return Item(id="q1", question=QUESTION, responses=LEAKS, models=models, label="A>B")
-
-
-def command(function, name):
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(name)(function)
-    app.callback()(lambda: None)
-
-    def run(*words):
-        done = CliRunner().invoke(app, [name, *map(str, words)])
-        assert done.exception is None or isinstance(done.exception, SystemExit), done.output
-        return done
-
-    return run
 
 
 def judges(server):
@@ -73,7 +44,7 @@ def judges(server):
 def by_cli(server, models, *more):
     Path("items.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
     words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", "--json-out", "c.json", *more)
-    command(clash, "clash")(*words)
+    command("clash", *words)
     return json.loads(Path("c.json").read_text())["evaluations"][0]["blinding"]
 
 
@@ -96,22 +67,21 @@ def by_python(server, models):
 def by_peers(server, models):
     Path("questions.jsonl").write_text(json.dumps({"id": "q1", "question": QUESTION}) + "\n")
     named = [word for name in ("one", "two") for word in ("--model", f"{name}=openai:my-tuned-{name}@{server.url}")]
-    command(peers, "peers")("--questions", "questions.jsonl", *named, "--out", "b.jsonl")
+    command("peers", "--questions", "questions.jsonl", *named, "--out", "b.jsonl")
     return json.loads(Path("b.jsonl").read_text().splitlines()[0])["meta"]["blinding"]
 
 
 def by_reliability(server, models):
     Path("pairs.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
     words = ("reliability", "--data", "pairs.jsonl", *judges(server), "--records", "r.jsonl", "--json-out", "f.json")
-    done = CliRunner().invoke(bench_cli.app, [str(word) for word in words])
-    assert done.exit_code == 0, done.output
+    assert command("bench", *words).code == 0
     record = ClashRecord.model_validate_json(Path("r.jsonl").read_text().splitlines()[0])
     return record.blinding.model_dump()
 
 
 def by_judge(server, models, *more):
     Path("items.jsonl").write_text(item(models).model_dump_json(exclude_none=True) + "\n")
-    command(judge, "judge")("items.jsonl", *judges(server), "--out", "j.jsonl", *more)
+    command("judge", "items.jsonl", *judges(server), "--out", "j.jsonl", *more)
     return json.loads(Path("j.jsonl").read_text().splitlines()[0])["meta"]["blinding"]
 
 
@@ -131,14 +101,6 @@ def by_rejudge(server, models):
     return hide_identities(LEAKS, question=QUESTION).report.model_dump()  # an assessment has no place for it
 
 
-@pytest.fixture
-def alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def rankings_asked(server):
     """What judges were sent, without the model's name in the request itself."""
     return [
@@ -148,7 +110,6 @@ def rankings_asked(server):
     ]
 
 
-@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("models", MODELS, ids=["unknown", "known", "made up"])
 @pytest.mark.parametrize("path", [by_cli, by_http, by_python, by_peers, by_reliability, by_judge, by_grade, by_rejudge])
 def test_no_request_to_a_judge_holds_a_name_on_any_path(path, models):
@@ -162,7 +123,6 @@ def test_no_request_to_a_judge_holds_a_name_on_any_path(path, models):
     assert {one["kind"] for one in report["hidden"]} >= {"family", "maker"}
 
 
-@pytest.mark.usefixtures("alone")
 def test_hiding_switched_off_is_said_and_recorded():
     with LLMServer(answer=answer) as server:
         report = by_cli(server, MODELS[1], "--keep-names")
@@ -174,7 +134,6 @@ def test_hiding_switched_off_is_said_and_recorded():
     assert any("--keep-names" in notice for notice in summary["notices"])
 
 
-@pytest.mark.usefixtures("alone")
 def test_another_command_with_hiding_on_does_not_take_over_votes_on_readable_names():
     with LLMServer(answer=answer) as server:
         by_cli(server, None, "--keep-names")
@@ -189,7 +148,6 @@ def test_another_command_with_hiding_on_does_not_take_over_votes_on_readable_nam
     assert [(one["attempt"], one["blinding"]["hiding"]) for one in lines] == [(1, False), (2, True)]
 
 
-@pytest.mark.usefixtures("alone")
 def test_records_of_an_earlier_version_are_not_judged_anew_where_nothing_more_is_hidden():
     plain = {"A": "It is four, I think.", "B": "4"}
     Path("items.jsonl").write_text(
@@ -201,7 +159,7 @@ def test_records_of_an_earlier_version_are_not_judged_anew_where_nothing_more_is
 
     def clash_once(*more):
         words = ("items.jsonl", "--responses", "given", *judges(server), "--out", "c.jsonl", *more)
-        command(clash, "clash")(*words)
+        command("clash", *words)
         return [json.loads(line) for line in Path("c.jsonl").read_text().splitlines()]
 
     with LLMServer(answer=answer) as server:

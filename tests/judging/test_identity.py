@@ -1,14 +1,31 @@
-"""Who wrote a text is hidden wherever it says so, whatever the item knows; subjects and ordinary words stay."""
+"""Who wrote a text is hidden wherever it says so; labels are drawn, and undone in one place."""
 
+import itertools
 import random
 import time
+from collections import Counter
 
 import pytest
+from pydantic import ValidationError
 
-from metajudge.judging.blinding import HIDDEN_NAME, blinding_totals
+from metajudge.errors import InputError
+from metajudge.judging.blinding import HIDDEN_NAME, Blinding, blind, blinding_totals, unblind
 from metajudge.judging.identity import LEFT_LISTED, hide_identities
 from metajudge.judging.known_names import known_names
-from metajudge.judging.self_identification import fold
+from metajudge.judging.self_identification import (
+    CLAUSE_AFTER,
+    HERE_AFTER,
+    ME_AFTER,
+    NOUN_AFTER,
+    RULES_AFTER,
+    SIGNED_BEFORE,
+    SPEAKER_AFTER,
+    SPEAKS_AFTER,
+    Cue,
+    context_of,
+    fold,
+)
+from metajudge.types import Ranking
 
 
 def hidden(text, question="What is 2 + 2?", models=(), **options):
@@ -230,14 +247,6 @@ def test_time_is_linear_in_the_length_of_hostile_text(piece):
     assert long < 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE, ids=repr)
-def test_a_quarter_of_a_megabyte_takes_a_second_or_so(piece):
-    began = time.process_time()
-    hidden((piece * 262_144)[: 262_144 // len(piece[0].encode())], models=["my-tuned-model-7", "gpt-4o"])
-    assert time.process_time() - began < 4
-
-
 def test_random_mixtures_of_hostile_pieces_end_and_keep_all_other_text():
     rng = random.Random(5)
     for _ in range(60):
@@ -249,3 +258,148 @@ def test_random_mixtures_of_hostile_pieces_end_and_keep_all_other_text():
             rest += [text[last : one.start], HIDDEN_NAME]
             last = one.end
         assert "".join([*rest, text[last:]]) == found.shown["A"]
+
+
+def cue(text, name="NAME"):
+    return context_of(text).cue(text.index(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I am NAME", Cue.SELF),
+        ("I'm currently only NAME", Cue.SELF),
+        ("my name is NAME", Cue.SELF),
+        ("you are NAME, a model", Cue.SELF),
+        ("As an AI model called NAME, I", Cue.SELF),
+        ("I am a NAME", Cue.SELF_ARTICLE),
+        ("I am the NAME", Cue.SELF_ARTICLE),
+        ("As NAME, I", Cue.AS),
+        ("being NAME", Cue.AS),
+        ("This is NAME", Cue.HERE),
+        ("I, NAME, say", Cue.COMMA),
+        ("trained by NAME", Cue.TRAINED),
+        ("it was made by NAME", Cue.BY),
+        ("a model from NAME", Cue.BY),
+        ("我是NAME", Cue.SELF),
+        ("you are at NAME", None),
+        ("you are a model on NAME", Cue.SELF),
+        ("the answer of NAME", None),
+        ("I am sure that nothing here leads up to NAME", None),
+        ("Siam NAME", None),
+    ],
+)
+def test_words_before_a_name(text, expected):
+    assert cue(text) is expected
+
+
+def test_the_cue_nearest_to_the_name_counts():
+    assert cue("I am sure. It was made by NAME") is Cue.BY
+    assert context_of("NAME said that I am OTHER").cue(0) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "not_fits"),
+    [
+        (SPEAKS_AFTER, [", I", " my", ", a large", " trained "], [", in", " grew", "ish"]),
+        (CLAUSE_AFTER, [".", ",", " )", "", "\n"], [" Monet", "s"]),
+        (NOUN_AFTER, [" model", "-based", " family"], [" river", "model", " modelling"]),
+        (ME_AFTER, [" trained me", "'s team built us", " has made me"], [" trained it", " made measures"]),
+        (RULES_AFTER, ["'s usage policies", " content policy", "' guidelines"], [" ruler", "'s offices"]),
+        (SPEAKER_AFTER, [":", " here,", " says:", "]", " speaking"], [" is", " hereby", " said so"]),
+        (HERE_AFTER, [" here,", " speaking."], [" here", " hereby"]),
+    ],
+)
+def test_words_after_a_name(pattern, fits, not_fits):
+    assert all(pattern.match(text) for text in fits)
+    assert not any(pattern.match(text) for text in not_fits)
+
+
+def test_words_before_a_signature():
+    assert all(SIGNED_BEFORE.search(text) for text in ("the end\n- ", "Best regards,\n", "\nby ", ""))
+    assert not SIGNED_BEFORE.search("as said ")
+
+
+# Text as a reader sees it, with the place in the original of every character.
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("plain ASCII", "plain ASCII"),
+        ("**Open\u200bAI**\u2019s GPT\u20114", "OpenAI's GPT-4"),
+        ("\u0421l\u0430ude", "Claude"),
+        ("\u0391lph\u03b1", "Alpha"),
+        ("\U0001d402laude", "Claude"),
+        ("Cla\u0300ude \u00e9t\u00e9", "Claude ete"),
+        ("<b>Clau</b>de `x` \\_y", "Claude x _y"),
+        ("<B>Clau</B>de <STRONG>x", "Claude x"),
+        ("<div>kept</div>", "<div>kept</div>"),
+        ("a\u00a0b\u2028c\u0085d", "a b\nc\nd"),
+        ("\u201cx\u201d \u2018y\u2019", "\"x\" 'y'"),
+        ("soft\u00adhyphen", "softhyphen"),
+        ("\ufb03", "ffi"),
+        ("\u901a\u4e49", "\u901a\u4e49"),
+        ("", ""),
+        ("***", ""),
+    ],
+)
+def test_what_a_reader_sees(text, seen):
+    assert fold(text).text == seen
+
+
+def test_a_character_that_stands_for_very_many_letters_gives_three():
+    assert fold("\ufdfa").text == fold("\ufdfa").text[:3]
+    assert len(fold("\ufdfa" * 100).text) == 300
+
+
+@pytest.mark.parametrize(
+    "text", ["I am Claude.", "I am **Claude**.", "**I** am Cl\u200baude\u2019s \ufb03 twin", "\u0421l\u0430ude"]
+)
+def test_every_place_is_that_of_the_original(text):
+    folded = fold(text)
+    assert len(folded.places) == len(folded.text)
+    assert list(folded.places) == sorted(folded.places)
+    for seen, place in zip(folded.text, folded.places, strict=True):
+        assert seen in fold(text[place]).text
+
+
+def test_the_order_given_changes_nothing_and_every_seed_evaluation_and_judge_has_its_own_draw():
+    names = ["b", "a", "d", "c"]
+    drawn = {blind(order, seed=3, evaluation="e", judge="j") for order in itertools.permutations(names)}
+    assert len(drawn) == 1
+    assert blind((name for name in names), seed=3, evaluation="e", judge="j") in drawn
+    names = [f"m{n}" for n in range(12)]
+    first = blind(names, seed=1, evaluation="e", judge="j").order
+    assert blind(names, seed=2, evaluation="e", judge="j").order != first
+    assert blind(names, seed=1, evaluation="f", judge="j").order != first
+    assert blind(names, seed=1, evaluation="e", judge="k").order != first
+    assert sorted(first) == sorted(names)
+
+
+def test_all_orders_are_equally_likely_and_rankings_come_back_by_the_stored_map():
+    counts = Counter(blind("abc", seed=n, evaluation="e", judge="j").order for n in range(3000))
+    assert len(counts) == 6
+    chi2 = sum((count - 500) ** 2 / 500 for count in counts.values())
+    assert chi2 < 20.5  # five degrees of freedom, p = 0.001
+    stored = Blinding(seed=0, evaluation="e", judge="j", order=("y", "z", "x"))
+    assert stored.label_map == {"A0": "y", "A1": "z", "A2": "x"}
+    assert unblind(stored, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
+    again = Blinding.model_validate_json(stored.model_dump_json())
+    assert unblind(again, [["A2"], ["A0"], ["A1"]]) == Ranking((("x",), ("y",), ("z",)))
+    stored = Blinding(seed=0, evaluation="e", judge="j", order=("z", "a"))
+    assert unblind(stored, [["A0", "A1"]]) == Ranking((("a", "z"),))
+
+
+@pytest.mark.parametrize(
+    "ranking", [[], [["A0"]], [["A0"], ["A0"]], [["A0"], ["A2"]], [["A0"], ["A1"], ["A1"]], [["A0"], [], ["A1"]]]
+)
+def test_what_is_no_permutation_is_never_turned_back(ranking):
+    with pytest.raises(InputError, match="names each of them once"):
+        unblind(blind("xy", seed=0, evaluation="e", judge="j"), ranking)
+
+
+def test_nobody_and_a_name_twice_are_errors():
+    for names in ([], ["x", "x"]):
+        with pytest.raises(InputError, match="cannot blind"):
+            blind(names, seed=0, evaluation="e", judge="j")
+    with pytest.raises(ValidationError):
+        Blinding(seed=0, evaluation="e", judge="j", order=("x", "x"))

@@ -6,9 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.errors import ConfigurationError, InputError, ModelTimeoutError
-from metajudge.panels.config import panel_config
 from metajudge.peers import Ballot, counted_ballots, read_ballots
-from metajudge.peers.run import PeersTotals, answers_path, run_peers
+from metajudge.peers.run import PeersTotals, run_peers
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.session import Session
@@ -48,37 +47,6 @@ async def test_the_domain_chooses_the_criteria_and_models_given_for_the_run_are_
     async with Session([peer("ant")]) as session:
         found = await run_peers(session, ["Why?"], models=[peer("bee"), peer("cow")])
     assert {one.evaluator for one in found.ballots} == {"bee", "cow"}
-
-
-async def test_the_files_hold_every_attempt_and_a_second_run_asks_nothing(tmp_path):
-    out, models, seen = tmp_path / "b.jsonl", peers(), []
-    results = []
-    for _ in range(2):
-        async with Session(models) as session:
-            results.append(
-                await run_peers(session, QUESTIONS, out=out, on_result=lambda _, reused: seen.append(reused))
-            )
-    assert seen == [False] * 12 + [True] * 12
-    assert sum(len(one.requests) for one in models) == 12
-    assert results[0].ballots == results[1].ballots
-    assert results[1].totals.reused == 12
-    assert [len(path.read_text().splitlines()) for path in (out, answers_path(out))] == [6, 6]
-
-
-async def test_who_could_not_be_asked_is_counted_and_asked_again(tmp_path):
-    out = tmp_path / "b.jsonl"
-    once = panel_config({"retry": {"attempts": 1}})
-    late = [peer("ant"), peer("bee"), peer("cow", fails=1)]
-    async with Session(late, panel=once) as session:
-        first = await run_peers(session, ["Why?"], out=out)
-    assert first.totals.lost_by_model == {"cow": {"timeout": 1}}
-    assert (first.totals.exit_code, first.totals.to_json()["failures"]) == (1, {"timeout": 1})
-    async with Session(late, panel=once) as session:
-        second = await run_peers(session, ["Why?"], out=out)
-    assert (second.totals.exit_code, second.totals.answers, second.totals.ballots) == (0, 3, 3)
-    assert [one.attempt for one in second.ballots] == [2, 2, 2], "the missing answer came: ranked anew"
-    attempts = [json.loads(line)["attempt"] for line in answers_path(out).read_text().splitlines()]
-    assert attempts == [1, 1, 1, 2]
 
 
 async def test_a_stop_between_the_rounds_asks_for_no_ballot_and_one_model_has_no_peers():
@@ -146,13 +114,6 @@ class TestBallot:
 
 
 class TestFile:
-    def test_bad_lines_are_told_with_number_and_reason_and_the_rest_is_read(self, tmp_path):
-        path = write(tmp_path / "b.jsonl", line(), "nonsense", line("q2", ranking=["a", "a"]), line("q3"))
-        found = read_ballots(path)
-        assert [one.question_id for one in found.ballots] == ["q", "q3"]
-        assert [one.line for one in found.rejects] == [2, 3]
-        assert "'a' more than once" in found.rejects[1].reason
-
     def test_a_failure_gives_way_to_a_ranking_before_or_after_it(self, tmp_path):
         lost = failed("q", "m1").model_dump(mode="json", exclude_none=True)
         for attempts in ((lost, line(attempt=2)), (line(), lost)):

@@ -139,13 +139,6 @@ class TestStoredRuns:
             await vet(config(server, prompt_version=NEXT), tmp_path / "s.duckdb")
             assert server.count == 1
 
-    async def test_the_run_says_which_set_it_used(self, tmp_path, published):
-        with LLMServer(score_answer(4)) as server:
-            async with Engine(panel=config(server, prompt_version=NEXT), store=tmp_path / "s.duckdb") as engine:
-                await engine.vet(judgment())
-                (run,) = await engine.store.runs(5)
-        assert run.config["panel"]["prompt_version"] == NEXT
-
     async def test_where_no_model_is_asked_there_is_no_set(self):
         (found,) = await vet(PanelConfig(strategy="signals"))
         assert found.prompt_version is None

@@ -260,10 +260,8 @@ ONE = Amount(0.4, 1, 10)
 
 
 @pytest.fixture
-async def keeper(tmp_path):
-    store = await open_store(tmp_path / "s.db")
-    yield store.limits
-    await store.close()
+def keeper(store):
+    return store.limits
 
 
 def opened(keeper, usd=1.0):

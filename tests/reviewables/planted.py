@@ -10,9 +10,9 @@ from metajudge.judging.criteria import GENERIC
 from metajudge.reviews.opening import review_of
 from metajudge.reviews.review import Comment, HumanDecision, Outcome, PolicyUsed, Review
 from metajudge.store import RunRecord, open_store
-from metajudge.types import AgentResult, Assessment, CriterionScore, SignalValue, Status
+from metajudge.types import AgentResult, CriterionScore, SignalValue
 from metajudge.types.decision import Decision, DecisionInputs
-from tests.api.pages.filled_store import NOW, made_clash, made_judgment
+from tests.api.pages.filled_store import NOW, made_assessment, made_clash, made_judgment
 
 JUDGE, FIRST, SECOND, AUTHOR, POLICY = (
     "judge-Slartibart",
@@ -80,26 +80,9 @@ def judgment_review():
         band=1,
         margin=0.0413,
     )
-    assessment = Assessment(
-        judgment_id=judgment.id,
-        item_id="i1",
-        judge=JUDGE,
-        status=Status.ASSESSED,
-        final_score=3.731,
-        accepted=False,
-        renormalised=False,
-        agents=(agent,),
-        signals={"order": SignalValue(value=-1.0, state="disagree", detail="SIGNAL-54")},
-        probability=0.617,
-        decision=decision,
-        strategy="weighted_average",
-        threshold=4.5,
-        rubric="short",
-        panel_digest="p" * 64,
-        judgment_digest=judgment.digest,
-        calls=1,
-        metajudge_version="0.1.0",
-    )
+    found = {"final_score": 3.731, "accepted": False, "renormalised": False, "agents": (agent,), "probability": 0.617}
+    signals = {"order": SignalValue(value=-1.0, state="disagree", detail="SIGNAL-54")}
+    assessment = made_assessment(judgment, 1, signals=signals, decision=decision, calls=1, cost_usd=0.0, **found)
     return judgment, assessment, review_of(judgment, assessment, now=NOW, reviewers=2)
 
 

@@ -18,7 +18,7 @@ from metajudge.reviews.seen import Onlooker
 from metajudge.store import open_store
 from metajudge.types import Grade, parse_verdict
 from tests.api.pages.filled_store import made_judgment
-from tests.reviewables.planted import FIRST, SECOND, case_review, clash_review, judgment_review, plant, run
+from tests.reviewables.planted import FIRST, SECOND, case_review, clash_review, in_store, judgment_review, plant, run
 
 TIMELESS = ("nan", "inf", "-inf", "-1")
 
@@ -157,16 +157,14 @@ def test_a_spreadsheet_may_write_semicolons_and_a_name_is_read_without_the_space
 def test_one_unknown_review_among_several_records_nothing(tmp_path):
     ids = run(plant(tmp_path / "s.duckdb"))
 
-    async def unchanged():
-        store = await open_store(tmp_path / "s.duckdb")
+    async def unchanged(store):
         state = await store.reviews.claim("ada", now=time.time(), review_id=ids["judgment"])
         with pytest.raises(ReviewError, match="no review 'none'"):
             await decide_several(store, [ids["judgment"], "none"], Onlooker("ada"), Answer("approve"))
         after = await store.reviews.get(ids["judgment"], now=time.time())
-        await store.close()
         return state.decisions == after.decisions
 
-    assert run(unchanged())
+    assert in_store(tmp_path / "s.duckdb", unchanged)
 
 
 def test_labels_belong_to_the_item_and_orders_to_the_reviewer_whatever_a_response_is_called():

@@ -5,12 +5,11 @@ import html
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from metajudge.cli.review import app
 from metajudge.reviews.review import Outcome
 from tests.api.pages.conftest import Visitor, app_module
 from tests.reviewables.planted import MARKERS, READ, in_store, plant, run, say
+from tests.stored.commands import run as command
 
 KINDS = ("judgment", "clash", "case")
 WAYS = ("page", "terminal", "csv", "jsonl", "http")
@@ -30,10 +29,8 @@ class Renderer:
         self.path, self.ids, self.visitor = path, ids, visitor
 
     def invoke(self, *words):
-        done = CliRunner().invoke(app, [*map(str, words), "--store", str(self.path)])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.output
+        done = command("review", *map(str, words), "--store", str(self.path))
+        return done.stdout + done.stderr
 
     def all(self, *, blind):
         """(kind, way) -> all that is said of it there."""
@@ -156,11 +153,3 @@ class TestBlindOrNot:
         render.invoke("show", name, "--reviewer", "Ada", *(() if looked else ("--blind",)))
         render.invoke("decide", name, "--reviewer", "Ada", "--verdict", "R1>R2")
         assert self.decided(render, kind)["blind"] is not looked
-
-    def test_reading_the_response_of_a_claim_over_http_is_looking(self, render):
-        name = render.ids["judgment"]
-        said = {"reviewer": "Ada", "verdict": "R1>R2", "blind": True}
-        with visitor(render.path) as client:
-            client.post(f"/v1/reviews/{name}/claim", json={"reviewer": "Ada"})
-            found = client.post(f"/v1/reviews/{name}/decide", json=said).json()["state"]["decisions"]
-        assert [one["blind"] for one in found if one["reviewer"] == "Ada"] == [False]

@@ -7,7 +7,6 @@ from metajudge.reviews.agreement import Ruling, label_of, reviewer_agreement, se
 from metajudge.reviews.deciding import check_corrections, decision_from, in_kind_of
 from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState, ReviewStatus
 from metajudge.reviews.seen import KIND, Onlooker, has_seen, remember_seen
-from metajudge.store import open_store
 from metajudge.types import Category, Grade, Judgment, parse_right, parse_verdict
 from tests.doubles.judgments import judgment
 
@@ -177,13 +176,6 @@ class TestAgreement:
 
 
 # Who was shown what the machine said.
-@pytest.fixture
-async def store(tmp_path):
-    opened = await open_store(tmp_path / "s.db")
-    yield opened
-    await opened.close()
-
-
 async def test_a_person_is_known_by_name_or_by_session_and_never_by_having_neither(store):
     log = store.audit_log
     await remember_seen(log, ["j1"], Onlooker(None, "s1"), now=1.0)

@@ -5,7 +5,10 @@ import asyncio
 import pytest
 
 from metajudge.errors import FailureKind, StoreError
+from metajudge.providers.limit_book import Ask
 from metajudge.store import RunRecord, Store
+from metajudge.store.limits import StoredLimits
+from metajudge.store.store import GatheredReads
 from metajudge.types import Reply, Status, Usage
 
 
@@ -119,23 +122,6 @@ class TestAssessments:
         assert {a["judgment_id"] for a in shown["assessments"]} == {"judgment-1", "judgment-2"}
         assert len(shown["assessments"] + shown["history"]) == 4
 
-    async def test_durable_assessment_implies_its_calls_are(self, store, reopen, records) -> None:
-        for n in range(100):
-            store.record_call(records.call(n))
-        judgment = records.judgment(1)
-        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
-        shown = await store.show("run-1")
-        assert shown["calls_total"] == 100
-
-
-class TestShow:
-    async def test_unknown_name_is_none(self, store) -> None:
-        assert await store.show("nothing") is None
-
-    async def test_queued_calls_are_shown(self, store, records) -> None:
-        store.record_call(records.call(1))
-        assert (await store.show("run-1"))["calls_total"] == 1
-
 
 class TestRuns:
     async def test_run_without_an_end_is_interrupted_once_the_store_is_opened_again(self, store, reopen) -> None:
@@ -226,25 +212,8 @@ class TestForget:
         assert await store.find_reply(records.key(99)) is None
         assert (await store.find_reply(records.key(2))).text == "reply public"
 
-    async def test_vetted_again_is_kept_again(self, store, records) -> None:
-        await self.save(store, records, 1, "SECRET")
-        await store.forget("item-1")
-        await self.save(store, records, 1, "SECRET")
-        shown = await store.show("item-1")
-        assert shown["judgments"][0]["judgment"] == records.judgment(1, mark="SECRET").model_dump(mode="json")
-        assert not shown["judgments"][0]["redacted"]
-        assert (await store.find_reply(records.key(1))).text == "reply SECRET"
-        assert await store.forget("item-1") == 4
-
 
 class TestClose:
-    async def test_commits_what_is_queued(self, store, reopen, records) -> None:
-        for n in range(50):
-            store.record_call(records.call(n))
-        await store.close()
-        again = await reopen(store)
-        assert (await again.show("run-1"))["calls_total"] == 50
-
     async def test_closed_store_takes_and_gives_nothing(self, store, records) -> None:
         await store.close()
         with pytest.raises(StoreError, match="closed"):
@@ -354,3 +323,102 @@ class TestSharing:
         assert len(await one.judgments()) == 150
         assert len(await one.find_assessments([f"key-{n}" for n in range(150)])) == 150
         assert len({entry.entry_id for entry in await one.audit_log.entries("k")}) == 300
+
+
+class Table:
+    def __init__(self) -> None:
+        self.queries: list[list[str]] = []
+        self.error: Exception | None = None
+
+    async def read(self, keys) -> dict[str, str]:
+        self.queries.append(list(keys))
+        await asyncio.sleep(0.01)
+        if self.error is not None:
+            raise self.error
+        return {key: key.upper() for key in keys if not key.startswith("missing")}
+
+
+async def test_each_gets_its_own_value_and_few_queries_are_asked() -> None:
+    table = Table()
+    reads = GatheredReads(table.read)
+    keys = [f"key-{n}" for n in range(600)] + ["missing"]
+    assert await asyncio.gather(*[reads.get(key) for key in keys]) == [*(key.upper() for key in keys[:-1]), None]
+    assert len(table.queries) == 3
+    assert max(len(query) for query in table.queries) == 256
+
+
+async def test_error_reaches_all_who_asked_and_nobody_later() -> None:
+    table = Table()
+    reads = GatheredReads(table.read)
+    table.error = ValueError("unreadable")
+    results = await asyncio.gather(reads.get("a"), reads.get("b"), return_exceptions=True)
+    assert [str(result) for result in results] == ["unreadable", "unreadable"]
+    table.error = None
+    assert await reads.get("a") == "A"
+
+
+async def test_one_who_gives_up_does_not_take_the_answer_from_others() -> None:
+    table = Table()
+    reads = GatheredReads(table.read)
+    first = asyncio.create_task(reads.get("a"))
+    second = asyncio.create_task(reads.get("a"))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == "A"
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+ASK = Ask(endpoint="here", in_flight=2, requests_per_minute=6_000_000)
+
+
+@pytest.fixture
+async def replicas(reopen):
+    both = [await reopen() for _ in range(2)]
+    yield both
+    for one in both:
+        await one.close()
+
+
+async def test_places_are_shared_and_come_back(replicas):
+    one, other = (store.limits for store in replicas)
+    assert [await one.enter("a", ASK), await other.enter("b", ASK), await other.enter("c", ASK)] == [0.0, 0.0, None]
+    await one.leave("a", ASK, 0)
+    assert await other.enter("c", ASK) == 0.0
+
+
+async def test_of_many_at_once_exactly_the_bound_get_in(replicas):
+    found = await asyncio.gather(*(replicas[n % 2].limits.enter(str(n), ASK) for n in range(12)))
+    assert sorted(str(one) for one in found) == ["0.0"] * 2 + ["None"] * 10
+
+
+async def test_a_replica_that_died_gives_its_places_back(replicas):
+    dead = StoredLimits(replicas[0].change_again, lease_s=0.0)
+    assert [await dead.enter(name, ASK) for name in "ab"] == [0.0, 0.0]
+    assert await replicas[1].limits.enter("c", ASK) == 0.0
+
+
+async def test_a_key_s_requests_count_over_both(replicas):
+    one, other = (store.limits for store in replicas)
+    waits = [await which.take("ci", 3, 60.0) for which in (one, other, one, other)]
+    assert waits[:3] == [0.0, 0.0, 0.0]
+    assert 15 < waits[3] <= 20
+    assert await other.take("another", 3, 60.0) == 0.0
+
+
+async def test_a_day_s_budget_is_shared_and_what_a_dead_replica_set_aside_is_returned(replicas):
+    one, other = (store.limits for store in replicas)
+    assert (await one.reserve_usd("a", 0.6, 1.0)).granted
+    assert not (await other.reserve_usd("b", 0.6, 1.0)).granted
+    await one.renew_usd(["a"])
+    await one.settle_usd("a", 0.1)
+    dead = StoredLimits(replicas[0].change_again, lease_s=0.0)
+    assert (await dead.reserve_usd("d", 0.9, 1.0)).granted
+    assert (await other.reserve_usd("b", 0.9, 1.0)).granted
+    state = await one.spent_usd()
+    assert (state.spent, state.held) == (0.1, 0.9)
+
+
+async def test_of_many_at_once_only_what_fits_is_granted(replicas):
+    found = await asyncio.gather(*(replicas[n % 2].limits.reserve_usd(str(n), 0.3, 1.0) for n in range(12)))
+    assert sum(one.granted for one in found) == 3

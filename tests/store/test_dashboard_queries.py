@@ -10,13 +10,7 @@ from metajudge.errors import FailureKind
 from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.types import Failure, Judgment
-from tests.api.pages.filled_store import (
-    hostile_assessment,
-    hostile_judgment,
-    made_agent,
-    made_assessment,
-    made_judgment,
-)
+from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
 
 pytestmark = pytest.mark.slow
 
@@ -110,14 +104,6 @@ class TestOne:
         assert await store.ask(lambda c: browsing.kept_assessment(c, 5)) is None
 
 
-class TestActions:
-    async def test_what_no_policy_decided_is_not_counted_whatever_its_texts_say(self, store) -> None:
-        judgment, assessment = pair(1)
-        said = assessment.model_copy(update={"decision": None, "judge": 'a "action":"APPROVE" judge'})
-        await keep(store, (judgment, said))
-        assert await store.ask(lambda c: dashboard.actions_by_day(c, 0.0, "p" * 64)) == []
-
-
 class TestTotals:
     async def test_failed_attempts_cost_and_unknown_prices_are_told_apart(self, store, records) -> None:
         failed = records.call(1, None, status="failed", failure_kind=FailureKind.TIMEOUT, usage=None, cost_usd=None)
@@ -130,12 +116,6 @@ class TestTotals:
         assert spent.cost_usd == pytest.approx(0.001)
         (failure,) = await store.ask(lambda c: dashboard.failures(c, 0.0))
         assert failure == dashboard.FailureCount("timeout", 1, 1)  # an attempt; and the agent "late"
-
-    async def test_hostile_names_are_only_names(self, store) -> None:
-        judgment = hostile_judgment()
-        await keep(store, (judgment, hostile_assessment(judgment)))
-        assert (await store.ask(browsing.names)).judges == (judgment.judge,)
-        assert len((await page(store, AssessmentFilter(judge=judgment.judge))).lines) == 1
 
 
 async def test_a_judgment_without_a_verdict_did_not_fail(store) -> None:

@@ -1,13 +1,15 @@
-"""The review queue in a store: nobody's decision is lost, nothing is decided twice."""
+"""The review queue in a store: nobody's decision is lost, nothing is decided twice, and all that was said stays."""
 
 import asyncio
 import random
 
 import pytest
 
+from metajudge.decision import load_policy
 from metajudge.errors import InputError, ReviewError
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.reviews.review import HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
+from metajudge.reviews.review import Comment, HumanDecision, Outcome, PolicyUsed, Review, ReviewOrigin, ReviewStatus
+from metajudge.store.reviews import spellings_in
 from metajudge.types import parse_verdict
 
 NOW = 1_000_000.0
@@ -95,14 +97,6 @@ class TestClaims:
         assert (await store.reviews.get("new", now=NOW)).review == new
         assert [(await store.reviews.get(one.review_id, now=NOW)).review for one in many] == many
 
-    async def test_what_somebody_has_is_not_given_to_another(self, store):
-        await store.reviews.open([review()])
-        assert await claimed(store, "ada") == "r1"
-        assert await claimed(store, "bob") is None
-        with pytest.raises(ReviewError, match="claimed by others") as caught:
-            await store.reviews.claim("bob", review_id="r1", now=NOW)
-        assert caught.value.reason == "claimed_by_other"
-
     async def test_asking_again_renews_the_own_lease(self, store):
         await store.reviews.open([review(), review("r2")])
         assert await claimed(store, "ada", lease_s=10) == "r1"
@@ -122,14 +116,6 @@ class TestClaims:
             await store.reviews.decide(decision(), now=NOW + 11)
         assert caught.value.reason == "lease_expired"
         assert (await store.reviews.get("r1", now=NOW + 11)).decisions == ()
-
-    async def test_given_back_it_is_open_again(self, store):
-        await store.reviews.open([review()])
-        await claimed(store, "ada")
-        await store.reviews.release("r1", "ada", now=NOW + 1)
-        assert await claimed(store, "bob", now=NOW + 1) == "r1"
-        with pytest.raises(ReviewError, match="nothing to release"):
-            await store.reviews.release("r1", "ada", now=NOW + 2)
 
     @pytest.mark.parametrize("lease_s", [0, -1, float("nan"), float("inf"), 1e300])
     async def test_a_lease_lasts_and_ends_and_one_that_does_not_leaves_the_store_in_order(self, store, lease_s):
@@ -151,42 +137,6 @@ class TestClaims:
 
 
 class TestDecisions:
-    async def test_unknown(self, store):
-        with pytest.raises(ReviewError, match="there is no review 'nope'") as caught:
-            await store.reviews.decide(decision("nope"), now=NOW)
-        assert caught.value.reason == "unknown"
-
-    async def test_without_a_claim(self, store):
-        await store.reviews.open([review()])
-        with pytest.raises(ReviewError, match="claim it before deciding"):
-            await store.reviews.decide(decision(), now=NOW)
-
-    async def test_the_same_decision_again_is_the_same_decision(self, store):
-        await store.reviews.open([review()])
-        await claimed(store)
-        first = await store.reviews.decide(decision(), now=NOW)
-        again = await store.reviews.decide(decision().model_copy(update={"decided_at": NOW + 9}), now=NOW + 9)
-        assert first == again
-        assert first.status is ReviewStatus.DECIDED
-
-    async def test_another_decision_on_a_decided_review_is_refused(self, store):
-        await store.reviews.open([review()])
-        await claimed(store)
-        await store.reviews.decide(decision(), now=NOW)
-        for other in (decision(outcome=Outcome.REJECT), decision(reviewer="bob")):
-            with pytest.raises(ReviewError, match="decided") as caught:
-                await store.reviews.decide(other, now=NOW)
-            assert caught.value.reason == "decided"
-
-    async def test_several_reviewers_decide_one_review_apart(self, store):
-        await store.reviews.open([review(reviewers=2)])
-        assert [await claimed(store, name) for name in ("ada", "bob", "eve")] == ["r1", "r1", None]
-        await store.reviews.decide(decision(reviewer="ada"), now=NOW)
-        assert await claimed(store, "ada") is None
-        state = await store.reviews.decide(decision(reviewer="bob", outcome=Outcome.REJECT), now=NOW)
-        assert state.status is ReviewStatus.DECIDED
-        assert [one.outcome for one in state.decisions] == [Outcome.APPROVE, Outcome.REJECT]
-
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
@@ -209,15 +159,6 @@ class TestDecisions:
         again = await reopen(opened)
         kept = said.model_copy(update={"seconds": 0.0})
         assert (await again.reviews.get("r1", now=NOW)).decisions == (kept,)
-
-    async def test_forgetting_the_item_takes_the_words_and_keeps_the_decision(self, store):
-        await store.reviews.open([review(content={"question": "secret words"})])
-        await claimed(store)
-        await store.reviews.decide(decision(reason="because of the secret words"), now=NOW)
-        assert await store.forget("item-r1") == 2
-        state = await store.reviews.get("r1", now=NOW)
-        assert "secret" not in state.model_dump_json()
-        assert state.decisions[0].outcome is Outcome.APPROVE
 
 
 class TestImport:
@@ -298,3 +239,109 @@ async def test_a_correction_of_what_was_never_judged_is_refused_in_hand_and_in_f
         await store.reviews.import_decisions([decision("r2"), decision("r1", outcome=Outcome.MODIFY, **changes)])
     assert (await store.reviews.counts(now=NOW))[ReviewStatus.DECIDED] == 0
     assert (await store.reviews.get("r1", now=NOW)).status is ReviewStatus.CLAIMED, "still in hand"
+
+
+async def decided(store, name="r1", **changes):
+    await claimed(store, review_id=name)
+    return await store.reviews.decide(decision(name, **changes), now=NOW + 7)
+
+
+class TestAmendments:
+    async def test_an_amendment_needs_a_reason_and_a_decision_of_the_same_person(self, store):
+        await store.reviews.open([review()])
+        await decided(store)
+        with pytest.raises(InputError, match="needs a reason"):
+            await store.reviews.amend(decision(outcome=Outcome.REJECT), now=NOW)
+        with pytest.raises(ReviewError, match="nothing to amend"):
+            await store.reviews.amend(decision(reviewer="bob", outcome=Outcome.REJECT, reason="x"), now=NOW)
+
+    async def test_an_amendment_of_a_decision_that_was_amended_meanwhile_is_refused(self, store):
+        await store.reviews.open([review()])
+        first = (await decided(store)).decisions[0]
+        await store.reviews.amend(decision(outcome=Outcome.REJECT, reason="x"), now=NOW)
+        late = decision(outcome=Outcome.CANNOT_TELL, reason="y", amends=first.decision_id)
+        with pytest.raises(ReviewError, match="amended the decision meanwhile"):
+            await store.reviews.amend(late, now=NOW)
+
+
+async def test_comments_are_kept_in_order_and_forgotten_with_the_item(store):
+    await store.reviews.open([review(content={"stage": {"output": "x"}}, subject="case")])
+    await decided(store)
+    await store.reviews.comment(Comment(review_id="r1", author="ada", at=NOW, text="see page 3"))
+    await store.reviews.amend(decision(outcome=Outcome.REJECT, reason="quotes the text"), now=NOW)
+    state = await store.reviews.comment(Comment(review_id="r1", author="bob", at=NOW + 1, text="agreed"))
+    assert [(one.author, one.text) for one in state.comments] == [("ada", "see page 3"), ("bob", "agreed")]
+    with pytest.raises(ReviewError, match="there is no review"):
+        await store.reviews.comment(Comment(review_id="r9", author="ada", at=NOW, text="x"))
+    await store.forget("item-r1")
+    state = await store.reviews.get("r1", now=NOW)
+    assert "page 3" not in state.model_dump_json()
+    assert "quotes the text" not in state.model_dump_json()
+    assert [one.outcome for one in state.decisions] == [Outcome.REJECT]
+
+
+class TestAssignment:
+    async def test_an_assigned_review_is_offered_first_and_to_nobody_else(self, store):
+        await store.reviews.open([review("r1", margin=0.01), review("r2", margin=0.3)])
+        assert await store.reviews.assign(["r2"], "bob", by="eve", now=NOW) == 1
+        assert await store.reviews.assign(["r2"], "bob", by="eve", now=NOW) == 0
+        assert await claimed(store, "bob") == "r2"
+        assert await claimed(store, "ada") == "r1"
+        await store.reviews.release("r2", "bob", now=NOW)
+        with pytest.raises(ReviewError, match="assigned to bob"):
+            await claimed(store, "ada", review_id="r2")
+        page = await store.reviews.page(ReviewFilter(assigned="bob"), now=NOW)
+        assert [one.review.review_id for one in page.reviews] == ["r2"]
+        await store.reviews.assign(["r2"], "bob", by="eve", now=NOW, on=False)
+        assert await claimed(store, "ada", review_id="r2") == "r2"
+
+    async def test_one_unknown_review_assigns_none(self, store):
+        await store.reviews.open([review("r1")])
+        with pytest.raises(ReviewError, match="there is no review"):
+            await store.reviews.assign(["r1", "r9"], "bob", by="eve", now=NOW)
+        assert (await store.reviews.get("r1", now=NOW)).assigned == ()
+
+
+async def test_progress_counts_what_is_left_for_the_person_and_times_decisions(store):
+    await store.reviews.open([review(f"r{i}") for i in range(5)])
+    await store.reviews.assign(["r4"], "bob", by="eve", now=NOW)
+    for name, bulk in (("r0", False), ("r1", True)):
+        await claimed(store, review_id=name, now=NOW - 12)
+        await store.reviews.decide(decision(name, bulk=bulk), now=NOW)
+    found = await store.reviews.progress("ada", now=NOW)
+    assert (found.done, found.total, found.seconds, found.timed) == (2, 4, 12.0, 1)
+    assert str(found) == "2 of 4, median 12 s a decision (n 1)"
+    assert (await store.reviews.progress("bob", now=NOW)).total == 3
+
+
+async def test_reviews_of_one_item_are_found(store):
+    await store.reviews.open([review("r1", item_id="q"), review("r2", item_id="q"), review("r3")])
+    page = await store.reviews.page(ReviewFilter(item_id="q"), now=NOW)
+    assert [one.review.review_id for one in page.reviews] == ["r1", "r2"]
+
+
+def own_policy():
+    """A policy with a profile that no built-in policy has."""
+    data = load_policy("risk_analysis").model_dump(mode="json")
+    profile = {**data["cases"]["profiles"][0], "name": "finance", "types": ["financier", "Banking"]}
+    data["cases"]["profiles"] = [*data["cases"]["profiles"], profile]
+    return type(load_policy("risk_analysis")).model_validate({**data, "name": "own"})
+
+
+async def test_a_stored_policy_s_names_for_a_category_are_one(store) -> None:
+    policy = own_policy()
+    await store.reviews.open([review("a", category="financier"), review("b", category="FINANCE"), review("c")])
+
+    async def found(category):
+        page = await store.reviews.page(ReviewFilter(category=category), now=NOW)
+        return {one.review.review_id for one in page.reviews}
+
+    assert await found("banking") == set()
+    await store.audit_log.append(
+        "policy", "own", {"digest": policy.digest, "policy": policy.model_dump(mode="json")}, now=1
+    )
+    await store.audit_log.append("policy", "broken", {"policy": {"cases": {"profiles": [1]}}}, now=2)
+    assert await found("banking") == {"a", "b"}
+    assert await found("Finance") == {"a", "b"}
+    names = await store.ask(lambda connection: spellings_in(connection, "climatique"))
+    assert set(names) == {"climatique", "climate", "climatic"}

@@ -1,4 +1,4 @@
-"""Decisions sent out, against a real server on this machine."""
+"""Webhooks and their delivery."""
 
 import asyncio
 import base64
@@ -13,7 +13,7 @@ import standardwebhooks
 
 from metajudge.errors import ConfigurationError
 from metajudge.webhooks import webhook
-from metajudge.webhooks.webhook import Webhook, sign, verify
+from metajudge.webhooks.webhook import GIVE_UP_AFTER, KIND, Delivery, Webhook, send_events, sign, verify
 from tests.doubles.waiting import Clock
 from tests.doubles.webhook_receiver import Receiver
 
@@ -242,3 +242,40 @@ def test_a_public_name_that_resolves_inside_is_not_called(monkeypatch, address, 
 def test_a_private_network_can_be_allowed_but_not_the_metadata_address():
     hook = Webhook.at("http://169.254.169.254/latest", SECRET, allow_private=True)
     assert "which is never called" in send(hook).reason
+
+
+EVENTS = [(f"alarm {n}", {"event": "broken", "n": n}, {"n": n}) for n in range(5)]
+
+
+class Hook:
+    """A webhook that delivers or fails as told."""
+
+    url = "https://hooks.example/path?token=secret"
+
+    def __init__(self, *delivered):
+        self.delivered, self.sent = list(delivered), []
+
+    async def send(self, event, key, *, clock):
+        self.sent.append(event["n"])
+        fine = self.delivered.pop(0) if self.delivered else True
+        return Delivery(fine, 1, 204 if fine else 500, "" if fine else "the receiver answered 500")
+
+
+async def test_what_failed_is_sent_again_by_the_next_run_and_nothing_twice(store):
+    said = []
+    first, second = Hook(True, False, True, True, True), Hook()
+    assert await send_events(first, EVENTS, store, said.append) == {"delivered": 4, "known": 0, "failed": 1}
+    assert said == ["webhook: alarm 1: the receiver answered 500 (1 attempts)"]
+    assert await send_events(second, EVENTS, store, said.append) == {"delivered": 1, "known": 4, "failed": 0}
+    assert second.sent == [1]
+    (*_, entry) = await store.audit_log.entries(KIND)
+    assert entry.payload["host"] == "hooks.example"
+    assert "secret" not in json.dumps(entry.payload)
+
+
+async def test_sending_ends_after_failures_in_a_row():
+    said = []
+    hook = Hook(*[False] * 5)
+    assert await send_events(hook, EVENTS, None, said.append) == {"delivered": 0, "known": 0, "failed": 5}
+    assert len(hook.sent) == GIVE_UP_AFTER
+    assert said[-1].startswith(f"webhook: {GIVE_UP_AFTER} deliveries failed in a row")

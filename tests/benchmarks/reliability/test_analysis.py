@@ -5,12 +5,16 @@ import random
 
 import pytest
 from metajudge.benchmarks.figure import to_json
-from metajudge.benchmarks.reliability.analysis import analyse, third_run
+from metajudge.benchmarks.reliability.analysis import analyse, analyse_records, third_run
+from metajudge.benchmarks.reliability.records import evaluations_of, read_clash_records
 from metajudge.benchmarks.reliability.report import report_of, terminal_table
+from metajudge.benchmarks.reliability.run import Protocol, run_panel
 
+from metajudge.clashes.clash import Clash, Judge
+from metajudge.errors import InputError
 from metajudge.report.html import to_html
 from metajudge.report.tables import table_to_text
-from tests.doubles.reliability import JUDGES, evaluation
+from tests.doubles.reliability import JUDGES, evaluation, fond_of, pair, panel, steady
 
 
 def made(seed=1, items=30, runs=2):
@@ -103,3 +107,90 @@ def test_random_panels_give_a_complete_report_without_numbers_for_nothing():
         page = to_html(report_of(found, title="Panel", summary=("s",), provenance={}))
         assert " nan" not in table_to_text(terminal_table(found))
         assert "Concordance with humans" in page
+
+
+async def test_records_survive_a_file_and_are_analysed_alone(tmp_path):
+    items = [pair(n, label="B>A" if n % 3 == 0 else "A>B") for n in range(9)]
+    done = await run_panel(items, steady(), Protocol(runs=2))
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(record.model_dump_json() + "\n" for record in done.records))
+    found = analyse_records(read_clash_records(path))
+    assert found.figures["run1.concordance"].value == pytest.approx(200 / 3)
+    assert found.figures["retest.run1_run2.same"].value == 100
+    assert found.figures["stability.classes"].value["stable_wrong"] == 3
+    with path.open("a") as stream:
+        stream.write('{"version": 1}\n')
+    with pytest.raises(InputError, match=r"records\.jsonl:19: "):
+        read_clash_records(path)
+
+
+async def test_one_judge_or_one_model_under_several_names_is_never_called_unanimous():
+    one = fond_of("good", "owl")
+    for judges in ((Judge("a", one),), (Judge("a", one), Judge("b", one), Judge("c", one))):
+        done = await run_panel([pair(n) for n in range(3)], Clash(judges), Protocol(runs=1))
+        assert all(record.tally.triage == "escalate" for record in done.records)
+        found = analyse_records(done.records)
+        for name in ("unanimity.unanimous", "unanimity.split", "unanimity.fisher_p"):
+            assert found.figures[name].value is None
+            assert "cannot agree with itself" in found.figures[name].why
+        assert any("No verdict is called unanimous" in sentence for sentence in found.summary)
+        page = to_html(report_of(found.figures, title="Panel", summary=found.summary, provenance={}))
+        assert "cannot agree with itself" in page
+
+
+async def test_an_observers_vote_is_in_no_figure():
+    observer = Judge("gpt-4", fond_of("bad", "gpt-4"), own="A")
+    clash = panel(*(judge.model for judge in steady().judges), observers=(observer,))
+    done = await run_panel([pair(n) for n in range(3)], clash, Protocol(runs=1))
+    assert all(len(record.votes) == 4 for record in done.records)
+    for one in evaluations_of(done.records).evaluations:
+        assert set(one.votes) == set(one.shown_first) == {"owl", "hawk", "wren"}
+    found = analyse_records(done.records).figures
+    assert [name for name in found if name.startswith("self.")] == ["self.first", "self.by_model.A"]
+    assert found["self.by_model.A"].value == {"first": 0, "panel": 100, "difference": -100, "p": 0.25}
+    assert found["self.first"].n == 3
+    assert found["judges.fleiss_kappa"].definition.startswith("judges' first choices")
+    assert found["unanimity.split"].n == 3
+
+
+async def test_records_of_another_panel_are_not_gone_on_from():
+    items = [pair(1)]
+    done = await run_panel(items, steady(), Protocol(runs=1))
+    with pytest.raises(InputError, match="another panel"):
+        await run_panel(items, panel(fond_of("good", "crow")), Protocol(runs=1), earlier=done.records)
+    with pytest.raises(InputError, match="another seed"):
+        await run_panel(
+            items, panel(*(j.model for j in steady().judges), seed=5), Protocol(runs=1), earlier=done.records
+        )
+    other = await run_panel(items, panel(fond_of("good", "crow")), Protocol(runs=1))
+    with pytest.raises(InputError, match="different panels"):
+        evaluations_of([*done.records, *other.records])
+
+
+async def test_the_targeted_third_run_takes_what_the_rule_says():
+    judges = [fond_of("good", name, wrong=0.35, seed=seed) for seed, name in enumerate(("owl", "hawk", "wren"))]
+    items = [pair(n) for n in range(20)]
+    done = await run_panel(items, panel(*judges), Protocol(runs=2, targeted=True, third_size=12))
+    third = [record.item_id for record in done.records if record.repeat == 3]
+    assert sorted(third) == sorted(done.third.chosen)
+    assert done.third.unstable
+    found = analyse_records(done.records, 2, done.third)
+    assert found.figures["third.chosen"].n == len(third)
+    assert found.figures["run1.n"].value == found.figures["run2.n"].value == 20
+    assert any("targeted run took" in sentence for sentence in found.summary)
+
+
+async def test_what_could_not_be_asked_is_attempted_again_and_nothing_is_overwritten():
+    items = [pair(n) for n in range(10)]
+    models = [fond_of("good", name) for name in ("owl", "hawk", "wren")]
+    flaky = fond_of("good", "owl", fails=0.5, seed=4)
+    first = await run_panel(items, panel(flaky, *models[1:]), Protocol(runs=1))
+    lost = [record for record in first.records if not record.everybody_asked]
+    assert 0 < len(lost) < 10
+    second = await run_panel(items, panel(*models), Protocol(runs=1), earlier=first.records)
+    assert second.records[:10] == first.records
+    assert [record.attempt for record in second.records[10:]] == [2] * len(lost)
+    assert len(models[1].requests) == 10  # whoever answered is not asked again
+    found = evaluations_of(second.records)
+    assert len(found.evaluations) == 10
+    assert all(None not in one.votes.values() for one in found.evaluations)
