@@ -1,6 +1,12 @@
 """Blocks of assessments on both databases."""
 
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -94,3 +100,37 @@ async def test_texts_that_are_missing_are_those_never_kept_and_those_forgotten(s
     await store.forget(judgments[0].item.id)
     assert await store.without_texts(items, digests) == ({*items[:2], *items[4:]}, {*digests[:2], *digests[4:]})
     assert await store.without_texts([], []) == (set(), set())
+
+
+_KILLED = """
+import asyncio, sys
+sys.path.insert(0, {root!r})
+from tests.store.conftest import Records
+from tests.store.test_bulk import block, found, keep
+from metajudge.store import open_store
+
+async def main():
+    store = await open_store({path!r})
+    for start in range(0, 100_000, 200):
+        judgments = [Records().judgment(n) for n in range(start, start + 200)]
+        await keep(store, *judgments)
+        await store.append_block(block(*map(found, judgments)))
+        print(start, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_whole_blocks(tmp_path) -> None:
+    path = tmp_path / "killed.db"
+    script = _KILLED.format(root=str(Path(__file__).parents[2]), path=str(path))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline() for _ in range(3)]
+        os.kill(process.pid, signal.SIGKILL)
+        told += process.stdout.readlines()
+    with sqlite3.connect(path) as connection:
+        ((count,),) = connection.execute("SELECT count(*) FROM assessments").fetchall()
+    assert count % 200 == 0
+    assert count >= 200 * len([line for line in told if line.endswith("\n")])
