@@ -12,7 +12,7 @@ order follows from it and the preference; else the order is the item's, and ``me
 ``annotator/digest``: the file has none.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from metajudge.readers.lines import Line
 from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, pair_of
@@ -47,24 +47,25 @@ def judgments(entry: Line) -> list[Judgment]:
     row = AnnotationRow.model_validate(entry.data)
     responses, models = (row.output_1, row.output_2), (row.generator_1, row.generator_2)
     item = pair_of("-", row.instruction, responses, category=row.dataset, models=models)
-    item = item.model_copy(update={"id": f"alpaca/{item.digest[:16]}"})
+    name = item.digest[:16]
     verdict, why = _verdict(row.preference)
     written = row.preference_raw_completion if row.raw_completion is None else row.raw_completion
-    text, chosen = _completion(written)
-    order = _order(verdict, chosen)
-    meta = {"preference": row.preference, "order_known": order is not None, "dataset": "alpaca_eval"}
+    text, names, chosen = _completion(written)
+    # The preferred one was shown first where the completion calls it so.
+    known = bool(names) and verdict is not None and verdict.winner is not None
+    first = verdict is not None and (verdict.winner == FIRST) == (chosen == names[:1])
     said = {"time": row.preference_date, "judge_version": row.preference_version}
-    meta |= {name: value for name, value in said.items() if value is not None}
+    meta = {"preference": row.preference, "order_known": known, "dataset": "alpaca_eval"}
     judgment = Judgment(
-        id=f"{row.annotator}/{item.digest[:16]}",
-        item=item,
+        id=f"{row.annotator}/{name}",
+        item=item.model_copy(update={"id": f"alpaca/{name}"}),
         judge=row.annotator,
         verdict=verdict,
         no_verdict=why,
         rationale=text,
-        order=order or (FIRST, SECOND),
-        labels=_names(chosen) if order is not None else None,
-        meta=meta,
+        order=(FIRST, SECOND) if first or not known else (SECOND, FIRST),
+        labels=names if known else None,
+        meta=meta | {key: value for key, value in said.items() if value is not None},
     )
     return [judgment]
 
@@ -79,40 +80,26 @@ def _verdict(preference: float | None) -> tuple[Pairwise | None, str | None]:
     return None, f"the recorded preference {preference:g} is none of 1 to 2 or 0"
 
 
-def _completion(raw: Any) -> tuple[str, str | None]:
-    """What the annotator wrote, and the name by which it calls the better output, where it says so."""
+_Names: TypeAlias = tuple[str, ...]
+
+
+def _completion(raw: Any) -> tuple[str, _Names, _Names]:
+    """What the annotator wrote, the names by which it calls the outputs, and that of the better one; else no names."""
     if isinstance(raw, str):
-        return ("", raw.strip()) if _names(raw.strip()) else (raw, _bracketed(raw))
+        said = [name for name in _BRACKETED if f"[[{name}]]" in raw]
+        named = _named(raw.strip())
+        return ("", *named) if named[0] else (raw, *_named(said[0] if len(said) == 1 else None))
     if not isinstance(raw, dict):
-        return reason_text(raw), None
-    explanation = raw.get("concise_explanation")
-    ranked = raw.get("ordered_models")
+        return reason_text(raw), (), ()
+    explanation, ranked = raw.get("concise_explanation"), raw.get("ordered_models")
     if isinstance(ranked, list):
         best = [one.get("model") for one in ranked if isinstance(one, dict) and one.get("rank") == 1]
-        chosen = best[0] if len(best) == 1 and isinstance(best[0], str) and _names(best[0]) else None
-        return str(explanation or ""), chosen
-    text = raw.get("text")
-    if isinstance(text, str):
-        return _completion(text)
-    return reason_text(raw if explanation is None else explanation), None
+        return str(explanation or ""), *_named(best[0] if len(best) == 1 else None)
+    if isinstance(raw.get("text"), str):
+        return _completion(raw["text"])
+    return reason_text(raw if explanation is None else explanation), (), ()
 
 
-def _order(verdict: Pairwise | None, chosen: str | None) -> tuple[str, str] | None:
-    """Ids in the order shown: the preferred one was shown first where the completion calls it so."""
-    if verdict is None or verdict.winner is None or chosen is None:
-        return None
-    names = _names(chosen)
-    shown_first = names is not None and chosen == names[0]
-    first = verdict.winner if shown_first else (SECOND if verdict.winner == FIRST else FIRST)
-    return (first, SECOND if first == FIRST else FIRST)
-
-
-def _names(chosen: str | None) -> tuple[str, str] | None:
-    """The names of both outputs, of which one is given; None where it is no such name."""
-    return next((names for names in (*_LABELS, _BRACKETED) if chosen in names), None)
-
-
-def _bracketed(text: str) -> str | None:
-    """The only one of ``[[A]]`` and ``[[B]]`` in a text."""
-    said = [name for name in _BRACKETED if f"[[{name}]]" in text]
-    return said[0] if len(said) == 1 else None
+def _named(chosen: Any) -> tuple[_Names, _Names]:
+    """The names of both outputs, and the one given; nothing where it is no such name."""
+    return next(((names, (chosen,)) for names in (*_LABELS, _BRACKETED) if chosen in names), ((), ()))

@@ -38,9 +38,7 @@ class _Game(BaseModel):
 
     @property
     def text(self) -> str:
-        if isinstance(self.judgment, dict):
-            return str(self.judgment.get("answer") or "")
-        return self.judgment or ""
+        return (str(self.judgment.get("answer") or "") if isinstance(self.judgment, dict) else self.judgment) or ""
 
     @property
     def shown(self) -> str | None:
@@ -53,9 +51,8 @@ class _Game(BaseModel):
 
     @property
     def instruction(self) -> str | None:
-        if self.prompt and self.prompt[0].get("role") == "system":
-            return str(self.prompt[0].get("content"))
-        return None
+        first = self.prompt[0] if self.prompt else {}
+        return str(first.get("content")) if first.get("role") == "system" else None
 
 
 class ArenaHardRow(BenchmarkLine):
@@ -86,22 +83,17 @@ def judgments(line: Line) -> list[Judgment]:
         raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")
     pair = f"{question}/{row.baseline}/{row.model}" if row.baseline else f"{question}/{row.model}"
     item = pair_of(pair, *_texts(row), category=row.category, models=(row.baseline, row.model))
-    return [_judgment(row, item, game, order) for game, order in zip(row.games, ORDERS, strict=False)]
+    return [_judgment(row.judge, item, game, order) for game, order in zip(row.games, ORDERS, strict=False)]
 
 
-def _judgment(row: ArenaHardRow, item: Item, game: _Game | None, order: GameOrder) -> Judgment:
+def _judgment(judge: str, item: Item, game: _Game | None, order: GameOrder) -> Judgment:
     meta = {"dataset": "arena-hard"}
     if game is None:
-        return game_of(item, row.judge, order, NOT_PLAYED, meta=meta)
-    mark, text = _as_greater(game.score), game.text
-    outcome = game_verdict(mark, mark, text, order)
-    return game_of(item, row.judge, order, outcome, rationale=text.strip(), instruction=game.instruction, meta=meta)
-
-
-def _as_greater(score: str | None) -> str | None:
-    """``A<<B`` as ``B>>A``: judges write both."""
-    found = _LESS.fullmatch((score or "").strip())
-    return f"{found[3]}{found[2].replace('<', '>')}{found[1]}" if found else score
+        return game_of(item, judge, order, NOT_PLAYED, meta=meta)
+    less = _LESS.fullmatch((game.score or "").strip())  # judges write A<<B, too, which is B>>A
+    mark = f"{less[3]}{less[2].replace('<', '>')}{less[1]}" if less else game.score
+    outcome = game_verdict(mark, mark, game.text, order)
+    return game_of(item, judge, order, outcome, rationale=game.text.strip(), instruction=game.instruction, meta=meta)
 
 
 def _texts(row: ArenaHardRow) -> _Texts:

@@ -10,33 +10,27 @@ also when a person answered, and whether it was submitted: drafts and discarded 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from metajudge.readers import scored_runs as runs
+from metajudge.readers.cells import text_in
 from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import AGENT
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import (
-    ANSWER_KEYS,
-    QUESTION_KEYS,
-    AssessedRun,
-    RecordedRun,
-    RecordedScore,
-    asked_and_answered,
-)
 
 FORMAT = "Argilla records"
 _NOT_SUBMITTED = ("draft", "discarded")
 _SIDE = re.compile(r"(?:response|output|answer|completion|generation|candidate)s?[\s_.-]?([a-h]|[1-8])", re.I)
-_QUESTIONS = (*(key for key in QUESTION_KEYS if key not in ("messages", "text")), "instruction", "context")
+_QUESTIONS = (*(key for key in runs.QUESTION_KEYS if key not in ("messages", "text")), "instruction", "context")
 
 
 def is_record(record: Mapping[str, Any]) -> bool:
     return record.keys() >= {"fields", "responses", "suggestions"} and isinstance(record.get("fields"), dict)
 
 
-def record_of(row: Mapping[str, Any]) -> AssessedRun:
+def record_of(row: Mapping[str, Any]) -> runs.AssessedRun:
     """A record with what an agent and people answered.
 
     Raises:
@@ -44,48 +38,46 @@ def record_of(row: Mapping[str, Any]) -> AssessedRun:
     """
     name = str(row.get("id") or row.get("_server_id"))
     scores = [
-        RecordedScore(
-            id=f"{name}/{question}/{one.get('agent') or 'suggestion'}",
-            judge=f"{one.get('agent') or 'suggestion'}/{question}",
-            value=_value(one.get("value")),
-            meta={
-                "source": "suggestion",
-                "judge_model": one.get("agent"),
-                "score": one.get("score"),
-                "time": one.get("updated_at"),
-            },
-            name=str(question),
-        )
+        _suggested(name, str(question), one)
         for question, one in (row.get("suggestions") or {}).items()
         if isinstance(one, Mapping) and one.get("value") is not None and not str(one.get("agent")).startswith(AGENT)
     ]
-    return AssessedRun(run_of_fields(name, row["fields"]), scores, list(_people(row.get("responses") or {})))
+    people = [
+        PersonScore(str(question), text_in(one.get("user_id")), None, _value(one.get("value")), one.get("updated_at"))
+        for question, given in (row.get("responses") or {}).items()
+        for one in given or ()
+        if one.get("status") not in _NOT_SUBMITTED
+    ]
+    return runs.AssessedRun(run_of_fields(name, row["fields"]), scores, people)
 
 
-def _people(responses: Mapping[str, Any]) -> Iterator[PersonScore]:
-    for question, given in responses.items():
-        for one in given or ():
-            if one.get("status") in _NOT_SUBMITTED:
-                continue
-            user, time = one.get("user_id"), one.get("updated_at")
-            yield PersonScore(str(question), None if user is None else str(user), None, _value(one.get("value")), time)
+def _suggested(record: str, question: str, one: Mapping[str, Any]) -> runs.RecordedScore:
+    agent, by = one.get("agent"), one.get("agent") or "suggestion"
+    meta = {"source": "suggestion", "judge_model": agent, "score": one.get("score"), "time": one.get("updated_at")}
+    name, value = f"{record}/{question}/{by}", _value(one.get("value"))
+    return runs.RecordedScore(id=name, judge=f"{by}/{question}", value=value, meta=meta, name=question)
 
 
-def run_of_fields(name: str, fields: Mapping[str, Any]) -> RecordedRun:
+def run_of_fields(name: str, fields: Mapping[str, Any]) -> runs.RecordedRun:
+    """The fields of a record as question and answers.
+
+    Raises:
+        BadLine: they are no question with one response, or with several that are numbered.
+    """
     given = {key: value for key, value in fields.items() if value is not None}
     asked = next((key for wanted in _QUESTIONS for key in given if key.lower() == wanted), next(iter(given), None))
     others = {key: value for key, value in given.items() if key != asked}
     sides = {found[1].upper(): value for key, value in others.items() if (found := _SIDE.fullmatch(key))}
     if len(sides) > 1:
-        ids = {str(number): chr(ord("A") + number - 1) for number in range(1, 9)}
+        ids = dict(zip("12345678", "ABCDEFGH", strict=True))
         answers = {ids.get(side, side): text_of(value, answer=True) for side, value in sides.items()}
-        return RecordedRun(name, text_of(given[asked]) if asked else None, None, answers=answers)
-    answer = next((key for wanted in ANSWER_KEYS for key in others if key.lower() == wanted), None)
+        return runs.RecordedRun(name, text_of(given[asked]) if asked else None, None, answers=answers)
+    answer = next((key for wanted in runs.ANSWER_KEYS for key in others if key.lower() == wanted), None)
     if answer is None and len(others) == 1:
         answer = next(iter(others))
     if asked is None or answer is None:
         raise BadLine(f"fields: {', '.join(fields)} are no question with one response, or with numbered ones")
-    return RecordedRun(name, **asked_and_answered(given[asked], others[answer]))
+    return runs.RecordedRun(name, **runs.asked_and_answered(given[asked], others[answer]))
 
 
 def _value(value: Any) -> Any:

@@ -213,8 +213,26 @@ def _unpacked(source: Source, info: zipfile.ZipInfo) -> bytes:
 
 DEPTH: Final = 3
 """Objects inside each other that are looked at for lists."""
-SPREAD: Final = "half a JSON object"
+_SPREAD: Final = "half a JSON object"
 """How the reject of a first line begins, where an object is spread over lines."""
+
+
+def whole_object(table: Table) -> tuple[dict[str, Any], bool] | None:
+    """The object that a file of lines is, and whether it is spread over lines; None where it is none.
+
+    Raises:
+        DamagedError: it is spread over lines, and damaged.
+    """
+    first = list(islice(table.rows(), 2)) if table.format == LINES else []
+    spread = bool(first) and isinstance(first[0], Reject) and first[0].reason.startswith(_SPREAD)
+    if not spread and len(first) != 1:
+        return None
+    try:
+        return read_object(table.source), spread
+    except InputError as error:
+        if spread and isinstance(error, DamagedError):
+            raise
+        return None
 
 
 def wrapped_table(
@@ -230,15 +248,9 @@ def wrapped_table(
     Returns:
         None where the file is no single object, where the object is itself a row, or contains no list of objects.
     """
-    if table.format != LINES:
-        return None
-    first = list(islice(table.rows(), 2))
-    spread = bool(first) and isinstance(first[0], Reject) and first[0].reason.startswith(SPREAD)
-    if not spread and len(first) != 1:
-        return None
     try:
-        data = read_object(table.source)
-    except InputError:
+        data, spread = whole_object(table) or ({}, False)
+    except DamagedError:
         return None
     if written(table.source, data) or (not spread and _is_row(data, mapping)):
         return None

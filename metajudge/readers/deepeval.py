@@ -67,8 +67,7 @@ def _rows(source: Source) -> Iterator[RunRow | Reject]:
 def _cases(data: Mapping[str, Any]) -> list[Any]:
     inner = data.get("testRunData")
     whole = inner if isinstance(inner, dict) else data
-    lists = [whole[key] for key in _CASES if isinstance(whole.get(key), list)]
-    return [case for cases in lists for case in cases]
+    return [case for key in _CASES if isinstance(whole.get(key), list) for case in whole[key]]
 
 
 def _metrics(case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -86,29 +85,23 @@ def _model(metric: Mapping[str, Any]) -> str | None:
 
 def _run(case: Mapping[str, Any], metric: Mapping[str, Any]) -> AssessedRun:
     """A metric of a case."""
-    name = _name(metric)
+    name, model = _name(metric), _model(metric)
     with inside(name, _SHAPE):
         error, run = metric.get("error"), _case(case, metric)
-        if error is None:
-            verdict, missing = grade_of(metric.get("score"), "score")
-        else:
-            first = reason_text(error).strip().partition("\n")[0]
-            verdict, missing = None, f"the metric ended with an error: {first}"
-        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
-        said = [[_name(one), one.get("score"), one.get("reason")] for one in _metrics(case)]
+        first = reason_text(error).strip().partition("\n")[0]
+        verdict, missing = grade_of(metric.get("score"), "score") if error is None else (None, None)
+        missing = missing if error is None else f"the metric ended with an error: {first}"
+        every = [(one, _name(one)) for one in _metrics(case)]
+        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one, _ in every]
+        said = [[called, one.get("score"), one.get("reason")] for one, called in every]
         score = RecordedScore(
             id=f"deepeval/{digest([run.id, case.get('name'), said, measured])[:20]}/{name}",
-            judge=f"{_model(metric)}/{name}",
+            judge=f"{model}/{name}",
             value=verdict,
             error=missing[:500] if missing else None,
             comment=reason_text(metric.get("reason")),
             instruction=_instruction(metric),
-            meta={
-                "metric": name,
-                "judge_model": _model(metric),
-                "threshold": metric.get("threshold"),
-                "success": metric.get("success"),
-            },
+            meta={"metric": name, "judge_model": model, **{key: metric.get(key) for key in ("threshold", "success")}},
             about="",
             place=name,
         )
@@ -118,31 +111,19 @@ def _run(case: Mapping[str, Any], metric: Mapping[str, Any]) -> AssessedRun:
 def _case(case: Mapping[str, Any], metric: Mapping[str, Any]) -> RecordedRun:
     turns, asked, answered = case.get("turns"), case.get("input"), first_of(case, "actualOutput", "actual_output")
     if isinstance(turns, list) and turns:
-        asked, answered = _spoken(turns)
+        said = [{"role": one["role"], "content": one["content"]} for one in turns]
+        if said[-1]["role"] != "assistant":
+            raise BadLine("the conversation does not end with the assistant's turn")
+        asked, answered = said[:-1], said[-1]["content"]
     if asked is None or answered is None:
         raise BadLine(f"the test case {case.get('name')!r} has no {'input' if asked is None else 'actualOutput'}")
     passages = first_of(case, "retrievalContext", "retrieval_context") or case.get("context") or ()
     listed = "".join(f"\n- {text_of(one)}" for one in passages)
-    content: dict[str, Any] = {
-        "question": text_of(asked) + (f"\n\nContext:{listed}" if listed else ""),
-        "responses": {"A": text_of(answered)},
-        "reference": reason_text(first_of(case, "expectedOutput", "expected_output")) or None,
-    }
-    return RecordedRun(
-        id=f"deepeval/{digest([content, _name(metric)])[:20]}",
-        question=content["question"],
-        answer=text_of(answered),
-        reference=content["reference"],
-        conversation=messages(asked),
-    )
-
-
-def _spoken(turns: list[Any]) -> tuple[list[dict[str, Any]], Any]:
-    """What came before the last answer of a conversation, and that answer."""
-    said = [{"role": one["role"], "content": one["content"]} for one in turns]
-    if said[-1]["role"] != "assistant":
-        raise BadLine("the conversation does not end with the assistant's turn")
-    return said[:-1], said[-1]["content"]
+    question, answer = text_of(asked) + (f"\n\nContext:{listed}" if listed else ""), text_of(answered)
+    reference = reason_text(first_of(case, "expectedOutput", "expected_output")) or None
+    content = {"question": question, "responses": {"A": answer}, "reference": reference}
+    name = f"deepeval/{digest([content, _name(metric)])[:20]}"
+    return RecordedRun(name, question, answer, reference=reference, conversation=messages(asked))
 
 
 def _instruction(metric: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
-from metajudge.readers.containers import SPREAD, Container, container_of, read_object, table_of, wrapped_table
+from metajudge.readers.containers import Container, container_of, read_object, table_of, whole_object, wrapped_table
 from metajudge.readers.formats import APART, OWN, Format, Part, format_of, object_reader
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import NAN_IS_NULL, DamagedError, Line, Reject, Source, open_bytes
@@ -107,7 +107,14 @@ def _file(source: Source, mapping: FieldMap) -> Reader:
             return found.reader(table, mapping.values)
     if found is Other.EMPTY:
         raise InputError(f"{source.name} is empty; {EXPECTED}")
-    return _object(source, mapping.values) if found is Other.OBJECT else _table(table, mapping.values, said)
+    if found is not Other.OBJECT:
+        return _table(table, mapping.values, said)
+    data = read_object(source)
+    known = object_reader(source, data, mapping.values)
+    if known is None:
+        keys = ", ".join(list(data)[:8])
+        raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
+    return known
 
 
 def _mapped(table: Table, mapping: FieldMap) -> Reader:
@@ -138,15 +145,6 @@ def _kept(source: Source, mapping: FieldMap) -> FieldMap | None:
     """The mapping kept for a file, with the meanings and texts given now taking precedence."""
     kept = saved_map(source.path)
     return None if kept is None else kept.updated(constants=mapping.constants, values=mapping.values)
-
-
-def _object(source: Source, values: Mapping[str, str]) -> Reader:
-    data = read_object(source)
-    found = object_reader(source, data, values)
-    if found is None:
-        keys = ", ".join(list(data)[:8])
-        raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
-    return found
 
 
 def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
@@ -191,13 +189,14 @@ def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
     files = _files(path, name)
     for source in files:
         found = _sniff_quietly(source)
+        known = isinstance(found, Format)
         if isinstance(found, Format) and found.part:
             parts.setdefault(found.part, []).append(source)
         elif found is Other.TABLE and (mapping.columns or _kept(source, mapping) is not None):
             readers.append(_file(source, mapping))
-        elif isinstance(found, Format) or found is Other.OBJECT:
+        elif known or found is Other.OBJECT:
             with suppress(InputError):  # a format that is not known after all
-                readers.append(_file(source, mapping if isinstance(found, Format) else FieldMap()))
+                readers.append(_file(source, mapping if known else FieldMap()))
     readers += _joined(path, name, parts, mapping.values)
     readers = readers or _result_files(path, name)
     if not readers:
@@ -307,8 +306,11 @@ def _sniff(table: Table) -> tuple[Format | Other, str]:
             if lines and number == 0 and is_written_whole(table.source, row.data):
                 return Other.OBJECT, ""
             rows += bool(row.data)
-        elif lines and number == 0 and row.line == 1 and _is_whole_object(row, table):
-            return Other.OBJECT, ""
+        elif lines and number == 0 and row.line == 1:
+            # One line of another kind is a bad line, and what is wrong with it is its own reason.
+            data, spread = whole_object(table) or ({}, False)
+            if spread or is_written_whole(table.source, data):
+                return Other.OBJECT, ""
         said = said or _description(row, "line" if lines else "row")
         if number >= SNIFFED_LINES:
             break
@@ -320,23 +322,6 @@ def _sniff(table: Table) -> tuple[Format | Other, str]:
 def is_written_whole(source: Source, data: Mapping[str, Any]) -> bool:
     """Whether another tool writes such an object as a whole file."""
     return object_reader(source, data, {}) is not None
-
-
-def _is_whole_object(first: Reject, table: Table) -> bool:
-    """Whether a file is one object as a whole: spread over lines, or one line that another tool writes so.
-
-    One line of another kind is a bad line, and what is wrong with it is its own reason.
-    """
-    spread = first.reason.startswith(SPREAD)
-    if not spread and next(islice(table.rows(), 1, None), None) is not None:
-        return False
-    try:
-        data = read_object(table.source)
-    except InputError as error:
-        if spread and isinstance(error, DamagedError):
-            raise
-        return False
-    return spread or is_written_whole(table.source, data)
 
 
 def _description(line: Line | Reject, what: str) -> str:

@@ -23,7 +23,6 @@ PAIRS = "FastChat pair judgments"
 GRADES = "FastChat single judgments"
 _WINNERS: Final = {"model_1": "A", "model_2": "B", "tie": "tie"}
 _UNREAD: Final = "FastChat found no verdict in the judge's text"
-_ORDERS: Final = (("A", "B"), ("B", "A"))
 
 
 class _Shown(NamedTuple):
@@ -48,11 +47,10 @@ def pair_of(row: Mapping[str, Any]) -> AssessedRun:
     models = {"A": str(row["model_1"]), "B": str(row["model_2"])}
     name = f"{row['question_id']}/{models['A']}/{models['B']}{_turn(row)}"
     run = _run(name, first, models)
+    games = zip(("g1", "g2"), (("A", "B"), ("B", "A")), strict=True)
     scores = [
-        _score(
-            row, f"{name}/g{number}", _WINNERS.get(str(row[f"g{number}_winner"])), row.get(f"g{number}_judgment"), order
-        )
-        for number, order in enumerate(_ORDERS, start=1)
+        _score(row, f"{name}/{game}", _WINNERS.get(str(row[f"{game}_winner"])), row.get(f"{game}_judgment"), order)
+        for game, order in games
     ]
     return AssessedRun(run, scores)
 
@@ -98,16 +96,11 @@ def _run(name: str, shown: _Shown, models: dict[str, str]) -> RecordedRun:
     first = shown.sides[0]
     if any(one.asked != first.asked for one in shown.sides):
         raise BadLine("the user's turns differ between the two answers")
-    answers = {side: one.answer() for side, one in zip(models, shown.sides, strict=True)}
     asked = tuple(("user", turn.user) for turn in first.turns)
+    spoken = asked if len(asked) > 1 else ()
+    answers = {side: one.answer() for side, one in zip(models, shown.sides, strict=True)}
     return RecordedRun(
-        id=name,
-        question=first.question(),
-        answer=None,
-        answers=answers,
-        models=models,
-        reference=shown.reference,
-        conversation=asked if len(asked) > 1 else (),
+        name, first.question(), None, answers=answers, models=models, reference=shown.reference, conversation=spoken
     )
 
 

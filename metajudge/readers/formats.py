@@ -6,7 +6,7 @@ are imported where a file is not our own.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final, Literal, TypeAlias
 
@@ -52,7 +52,7 @@ class Format:
 
     Attributes:
         name: for people.
-        recognises: whether a record is one, by its keys.
+        recognises: whether a record is one, by its keys; never, where records are only found inside an object.
         reader: makes a reader of a table of such records, with what values mean; None for a part of a format.
         part: which part of a format it is.
         by_columns: whether the records may be rows of any table, so that a mapping kept for the file goes before.
@@ -60,7 +60,7 @@ class Format:
     """
 
     name: str
-    recognises: Callable[[Record], bool]
+    recognises: Callable[[Record], bool] = lambda _: False
     reader: Callable[[Table, Values], Reader] | None = None
     part: Part | None = None
     by_columns: bool = False
@@ -168,10 +168,6 @@ def _has(keys: str) -> Callable[[Record], bool]:
     return lambda record: record.keys() >= wanted
 
 
-def _never(_: Record) -> bool:
-    return False
-
-
 def _by_line(
     name: str,
     recognises: Callable[[Record], bool],
@@ -215,13 +211,12 @@ def _assessed(
             records = [data]
         return None if records is None else AssessedRuns(name, source, partial(entries_of, records), read, values)
 
-    return Format(name, recognises or _never, reader, by_columns=True, inside=inside)
+    made = Format(name, reader=reader, by_columns=True, inside=inside)
+    return made if recognises is None else replace(made, recognises=recognises)
 
 
 def _whole(
     name: str, recognises: Callable[[Record], bool], reader: Callable[[Source, Record, Values], Reader]
 ) -> Format:
     """A format of files that are one object."""
-    return Format(
-        name, _never, inside=lambda source, data, values: reader(source, data, values) if recognises(data) else None
-    )
+    return Format(name, inside=lambda source, data, values: reader(source, data, values) if recognises(data) else None)

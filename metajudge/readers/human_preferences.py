@@ -12,7 +12,7 @@ English, and at least 30 characters a response. Every row left out is counted wi
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ ARENA_MODELS: Mapping[str, str] = packaged("readers", "arena_models")
 
 _WINNERS = {"model_a": "A>B", "model_b": "B>A"}
 _LABELS = ("label", "winner", "human_winner_side", "human_winner")
+_UNLABELLED = "without a labelled winner"
 _ENGLISH = {"english", "en"}
 
 
@@ -92,15 +93,14 @@ class _Battle(BaseModel):
         return found
 
     def item(self, name: str, models: Mapping[str, str]) -> Item:
-        return Item.model_validate(
-            {
-                "id": name,
-                "question": self.conversation_a[0].content,
-                "responses": {"A": self.conversation_a[1].content, "B": self.conversation_b[1].content},
-                "label": _WINNERS[self.winner],
-                "models": {"A": models.get(self.model_a, self.model_a), "B": models.get(self.model_b, self.model_b)},
-            }
-        )
+        data = {
+            "id": name,
+            "question": self.conversation_a[0].content,
+            "responses": {"A": self.conversation_a[1].content, "B": self.conversation_b[1].content},
+            "label": _WINNERS[self.winner],
+            "models": {"A": models.get(self.model_a, self.model_a), "B": models.get(self.model_b, self.model_b)},
+        }
+        return Item.model_validate(data)
 
 
 def read_preferences(path: str | Path, *, sample: int | None = None, seed: int = SEED) -> Preferences:
@@ -147,27 +147,30 @@ def _numbered(key: str, seen: Counter[str]) -> str:
     return key if seen[key] == 1 else f"{key}#{seen[key]}"
 
 
-def _battles(name: str, arena: bool) -> Preferences:
-    kind = "Arena-100k" if arena else "MT-Bench human judgments"
-    rule = "Taken: a clear winner, turn 1" + (
-        f", anonymous, English, at least {MIN_CHARACTERS} characters a response, both models among "
-        f"{len(set(ARENA_MODELS.values()))} named ones."
-        if arena
-        else "."
-    )
-    found = Preferences([], kind, rule)
-    known = ARENA_MODELS if arena else {}
-    seen: Counter[str] = Counter()
+def _taken(name: str, kind: str, rule: str, made: Callable[[Line], Item | str]) -> Preferences:
+    """The pairs of a file; ``made`` gives a row's item, or why it is left out."""
     source = Source(Path(name), name)
-    battles, found.rejects = split(each(source, read_lines(source), lambda line: _Battle.model_validate(line.data)))
-    for battle in battles:
-        why = _excluded(battle, arena)
-        if why:
-            found.excluded[why] += 1
-            continue
-        by = f"/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
-        found.items.append(battle.item(_numbered(battle.question_id + ("" if arena else by), seen), known))
-    return found
+    found, rejects = split(each(source, read_lines(source), made))
+    items = [one for one in found if isinstance(one, Item)]
+    return Preferences(items, kind, rule, Counter(one for one in found if isinstance(one, str)), rejects)
+
+
+def _battles(name: str, arena: bool) -> Preferences:
+    among = len(set(ARENA_MODELS.values()))
+    more = (
+        f", anonymous, English, at least {MIN_CHARACTERS} characters a response, both models among {among} named ones."
+    )
+    seen: Counter[str] = Counter()
+
+    def made(line: Line) -> Item | str:
+        battle = _Battle.model_validate(line.data)
+        if why := _excluded(battle, arena):
+            return why
+        by = "" if arena else f"/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
+        return battle.item(_numbered(battle.question_id + by, seen), ARENA_MODELS if arena else {})
+
+    rule = "Taken: a clear winner, turn 1" + (more if arena else ".")
+    return _taken(name, "Arena-100k" if arena else "MT-Bench human judgments", rule, made)
 
 
 def _excluded(battle: _Battle, arena: bool) -> str:
@@ -190,15 +193,12 @@ def _excluded(battle: _Battle, arena: bool) -> str:
 
 def _flat(name: str) -> Preferences:
     """Rows of a question, response_a and response_b; the winner is in one of :data:`_LABELS`."""
-    found = Preferences([], "flat rows", f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner.")
     seen: Counter[str] = Counter()
-    source = Source(Path(name), name)
 
-    def made(line: Line) -> Item | None:
+    def made(line: Line) -> Item | str:
         row, label = line.data, _flat_label(line.data)
         if label is None:
-            found.excluded["without a labelled winner"] += 1
-            return None
+            return _UNLABELLED
         key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
         models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
         data = {
@@ -211,9 +211,8 @@ def _flat(name: str) -> Preferences:
         }
         return Item.model_validate(data)
 
-    items, found.rejects = split(each(source, read_lines(source), made))
-    found.items = [item for item in items if item is not None]
-    return found
+    rule = f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner."
+    return _taken(name, "flat rows", rule, made)
 
 
 def _flat_label(row: Mapping[str, Any]) -> str | None:
@@ -228,12 +227,11 @@ def _flat_label(row: Mapping[str, Any]) -> str | None:
 
 
 def _own(name: str) -> Preferences:
-    found = Preferences([], "items", "Taken: items of two responses whose label names a winner.")
     source = open_items([name], responses=2)
-    for item in source:
-        if item.label is None or item.label.winner is None:
-            found.excluded["without a labelled winner"] += 1
-        else:
-            found.items.append(item)
-    found.rejects = source.rejects
-    return found
+    items = [(item, item.label is None or item.label.winner is None) for item in source]
+    excluded = Counter(_UNLABELLED for _, unlabelled in items if unlabelled)
+    rule, taken = (
+        "Taken: items of two responses whose label names a winner.",
+        [item for item, left in items if not left],
+    )
+    return Preferences(taken, "items", rule, excluded, source.rejects)

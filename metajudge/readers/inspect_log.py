@@ -72,10 +72,30 @@ class Said(NamedTuple):
     instruction: str | None
     model: str | None
 
+    def verdict(self) -> tuple[Grade | Category | None, str | None]:
+        """The verdict, or the reason it is missing.
+
+        Raises:
+            BadLine: a value that is neither a grade nor a word.
+        """
+        value = self.value
+        text = value.strip() if isinstance(value, str) else ""
+        if text in _GRADES:
+            return Grade(_GRADES[text]), None
+        if text == "N":
+            return None, "the scorer said N: no answer, or a refusal"
+        if text and not _is_number(text) and len(text) <= MOST_CHARACTERS:
+            return Category(text), None
+        if value is None or isinstance(value, bool | int | float | str):
+            grade, missing = grade_of(value, "value")
+            reason = f" ({self.missing})" if self.missing else ""
+            return grade, None if missing is None else f"the scorer gave no value{reason}"
+        raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I or a number")
+
 
 def is_graded(name: str, score: Any) -> bool:
-    """Whether a model gave a score."""
-    if not isinstance(score, dict) or _is_by_person(score):
+    """Whether a model gave a score: its first entry has no author, who would have added it."""
+    if not isinstance(score, dict) or any(isinstance(one.get("provenance"), dict) for one in _history(score)[:1]):
         return False
     grading = object_in(_as_judged(score).get("metadata")).get("grading")
     return bool(grading) or _base(name).startswith("model_graded")
@@ -94,47 +114,31 @@ def said_in(sample: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Said]
             continue
         judged = _as_judged(score)
         metadata = object_in(judged.get("metadata"))
-        prompt, grader, reply = _grading(metadata)
+        spoken = objects_in(metadata.get("grading"))
+        prompt = next((text_of(one.get("content") or "") for one in spoken if one.get("role") == "user"), "")
+        replied = next((one for one in spoken if one.get("role") == "assistant"), {})
+        grader, reply = replied.get("model") or None, text_of(replied["content"]) if replied.get("content") else None
         instruction = prompt.partition("[END DATA]")[2].strip() or None
         first = name if instruction is None else asked.setdefault(instruction, name)
         panel, answer, told = object_in(metadata.get("panel")), judged.get("answer"), judged.get("explanation")
         votes = panel.get("votes")
         role, reason = object_in((run.get("model_roles") or {}).get("grader")).get("model"), judged.get("reason")
         reason = reason or metadata.get("unscored_reason")
-        missing = None if reason is None else str(reason)
-        given: list[tuple[Any, ...]] = [(None, judged.get("value"), missing, told, grader or role)]
+        given: list[tuple[Any, ...]] = [
+            (None, judged.get("value"), None if reason is None else str(reason), told, grader or role)
+        ]
         if isinstance(votes, list) and len(votes) > 1:
-            models, shown = _panel_models(name, run, len(votes), grader), [told] * len(votes)
-            shown[0] = reply if grader else told
-            failures = [_failure(panel, at) for at in range(len(votes))]
-            given = list(zip(range(1, len(votes) + 1), votes, failures, shown, models, strict=True))
+            models, failures = _panel_models(name, run, len(votes), grader), objects_in(panel.get("failures"))
+            shown = [reply if grader else told, *[told] * (len(votes) - 1)]
+            given = [
+                (at + 1, vote, _failure(failures, at), text, model)
+                for at, (vote, text, model) in enumerate(zip(votes, shown, models, strict=True))
+            ]
         for member, value, missing, explanation, model in given:
             several = value.items() if isinstance(value, dict) and value else [(None, value)]
             for key, one in several:
                 part = None if key is None else str(key)
                 yield Said(name, first, part, member, one, missing, answer, explanation, instruction, model)
-
-
-def verdict_of(said: Said) -> tuple[Grade | Category | None, str | None]:
-    """The verdict, or the reason it is missing.
-
-    Raises:
-        BadLine: a value that is neither a grade nor a word.
-    """
-    value = said.value
-    if isinstance(value, str):
-        text = value.strip()
-        if text in _GRADES:
-            return Grade(_GRADES[text]), None
-        if text == "N":
-            return None, "the scorer said N: no answer, or a refusal"
-        if text and not _is_number(text) and len(text) <= MOST_CHARACTERS:
-            return Category(text), None
-    if value is None or isinstance(value, bool | int | float | str):
-        grade, missing = grade_of(value, "value")
-        reason = f" ({said.missing})" if said.missing else ""
-        return grade, None if missing is None else f"the scorer gave no value{reason}"
-    raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I or a number")
 
 
 def edits_of(score: Any, asked: str, item: str) -> Iterator[PersonScore]:
@@ -165,24 +169,9 @@ def _history(score: Any) -> list[dict[str, Any]]:
     return objects_in(object_in(score).get("history"))
 
 
-def _is_by_person(score: dict[str, Any]) -> bool:
-    """Whether a person added the score: its first entry has an author."""
-    history = _history(score)
-    return bool(history) and isinstance(history[0].get("provenance"), dict)
-
-
 def _as_judged(score: dict[str, Any]) -> dict[str, Any]:
     """The score before anybody edited it."""
-    history = _history(score)
-    return score if not history else {**score, **{key: one for key, one in history[0].items() if one != _SAME}}
-
-
-def _grading(metadata: Mapping[str, Any]) -> tuple[str, str | None, str | None]:
-    """The grader's prompt, its model, and its reply."""
-    spoken = objects_in(metadata.get("grading"))
-    prompt = next((text_of(one.get("content") or "") for one in spoken if one.get("role") == "user"), "")
-    replied = next((one for one in spoken if one.get("role") == "assistant"), {})
-    return prompt, replied.get("model") or None, text_of(replied["content"]) if replied.get("content") else None
+    return {**score, **{key: value for one in _history(score)[:1] for key, value in one.items() if value != _SAME}}
 
 
 def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | None) -> Sequence[str | None]:
@@ -199,19 +188,16 @@ def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | Non
     return [one.removeprefix(prefix) for one in models]
 
 
-def _failure(panel: Mapping[str, Any], at: int) -> str | None:
-    failures = objects_in(panel.get("failures"))
-    return next((str(one.get("reason")) for one in failures if one.get("index") == at and one.get("reason")), None)
+def _failure(failures: list[dict[str, Any]], at: int) -> str | None:
+    return next((str(one["reason"]) for one in failures if one.get("index") == at and one.get("reason")), None)
 
 
 def _is_number(text: str) -> bool:
     """Whether a text is a number, a boolean, or a word for none."""
-    if text.casefold() in ("true", "false", "none", "null", "n/a"):
-        return True
     try:
         float(text)
     except ValueError:
-        return False
+        return text.casefold() in ("true", "false", "none", "null", "n/a")
     return True
 
 
@@ -238,29 +224,29 @@ def _rows(source: Source) -> Iterator[RunRow | Reject]:
     """A row for every verdict of a model, and one for what people changed in a sample."""
     others: set[str] = set()
     graded = unscored = False
-    status = None
-    for number, (head, sample) in enumerate(_samples(source), start=1):
-        status = head.get("status")
-        problem = _problem(sample)
-        if problem is not None or not isinstance(sample, dict):
-            yield Reject(source.name, number, problem or "", "")
-            continue
-        scores = sample.get("scores") or {}
-        others |= {name for name, score in scores.items() if not is_graded(name, score)}
-        unscored = unscored or not scores
-        try:
-            verdicts = [*said_in(sample, head["eval"])]
-        except UNREADABLE as error:
-            graded = True
-            yield source.reject(number, why(error, _SHAPE), b"")
-            continue
-        graded = graded or bool(verdicts)
-        for said in verdicts:
-            short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
-            yield RunRow(number, partial(_run, head, sample, said), short, EXCERPT * 4)
-        yield RunRow(number, partial(_people, head, sample, verdicts))
-    if not graded and (others or unscored or status is None):
-        yield Reject(source.name, 1, _nothing(source, others, unscored=unscored), "")
+    number = 0
+    with _opened(source) as (head, samples):
+        for number, sample in enumerate(samples, start=1):
+            problem = _problem(sample)
+            if problem is not None or not isinstance(sample, dict):
+                yield Reject(source.name, number, problem or "", "")
+                continue
+            scores = sample.get("scores") or {}
+            others |= {name for name, score in scores.items() if not is_graded(name, score)}
+            unscored = unscored or not scores
+            try:
+                verdicts = [*said_in(sample, head["eval"])]
+            except UNREADABLE as error:
+                graded = True
+                yield source.reject(number, why(error, _SHAPE), b"")
+                continue
+            graded = graded or bool(verdicts)
+            for said in verdicts:
+                short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
+                yield RunRow(number, partial(_run, head, sample, said), short, EXCERPT * 4)
+            yield RunRow(number, partial(_people, head, sample, verdicts))
+        if not graded and (others or unscored or not number or head.get("status") is None):
+            yield Reject(source.name, 1, _nothing(head, others, unscored=unscored), "")
 
 
 def _run(head: dict[str, Any], sample: dict[str, Any], said: Said) -> AssessedRun:
@@ -268,7 +254,7 @@ def _run(head: dict[str, Any], sample: dict[str, Any], said: Said) -> AssessedRu
         of = head["eval"]
         place = f"{of['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(of.get('run_id', ''))[:8]}"
         run = _graded(head, sample, said.answer)
-        verdict, missing = verdict_of(said)
+        verdict, missing = said.verdict()
     others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
     standard = _base(said.name) == STANDARD
     judge = said.name if said.member is None else f"{said.name}/{said.member}"
@@ -295,7 +281,7 @@ def _run(head: dict[str, Any], sample: dict[str, Any], said: Said) -> AssessedRu
     return AssessedRun(run, [score])
 
 
-def _nothing(source: Source, others: set[str], *, unscored: bool) -> str:
+def _nothing(head: Mapping[str, Any], others: set[str], *, unscored: bool) -> str:
     """Why a log contains no verdict of a model."""
     if others:
         return (
@@ -304,8 +290,7 @@ def _nothing(source: Source, others: set[str], *, unscored: bool) -> str:
         )
     if unscored:
         return "the samples of the log are not scored: `inspect score LOG` adds scores"
-    with _opened(source) as (head, _):
-        status = str(head.get("status", "started"))
+    status = str(head.get("status", "started"))
     if status == "success":
         return "the log has no samples: it was written without them, or is the header alone"
     return (
@@ -314,11 +299,8 @@ def _nothing(source: Source, others: set[str], *, unscored: bool) -> str:
     )
 
 
-Samples = Iterator[dict[str, Any] | InputError]
-
-
 @contextmanager
-def _opened(source: Source) -> Iterator[tuple[dict[str, Any], Samples]]:
+def _opened(source: Source) -> Iterator[tuple[dict[str, Any], Iterator[dict[str, Any] | InputError]]]:
     """A log's header, and its samples, of an archive one at a time."""
     if not zipfile.is_zipfile(source.path):
         data = read_object(source)
@@ -344,11 +326,6 @@ def _opened(source: Source) -> Iterator[tuple[dict[str, Any], Samples]]:
         listed = sorted(dict.fromkeys(n for n in names if n.startswith("samples/") and n.endswith(".json")))
         head = member("header.json" if "header.json" in names else "_journal/start.json")
         yield head, (sample(name) for name in listed)
-
-
-def _samples(source: Source) -> Iterator[tuple[dict[str, Any], dict[str, Any] | InputError]]:
-    with _opened(source) as (head, samples):
-        yield from ((head, sample) for sample in samples)
 
 
 def _current(head: dict[str, Any], sample: Any) -> Any:
@@ -389,22 +366,11 @@ def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> Recorde
     category = (sample.get("metadata") or {}).get("category")
     reference = "\n".join(map(str, target)) if isinstance(target, list) else target
     model = run.get("model") or None
-    content = {
-        "question": question,
-        "responses": {"A": str(answer)},
-        "category": category,
-        "reference": reference,
-        "models": {"A": model} if model else None,
-    }
-    return RecordedRun(
-        id=f"{run['task']}/{sample['id']}/{digest(content)[:12]}",
-        question=question,
-        answer=str(answer),
-        category=category,
-        model=model,
-        reference=reference,
-        conversation=messages(sample["input"]),
-    )
+    more: dict[str, Any] = {"category": category, "reference": reference}
+    models = {"A": model} if model else None
+    content = {"question": question, "responses": {"A": str(answer)}, **more, "models": models}
+    name, spoken = f"{run['task']}/{sample['id']}/{digest(content)[:12]}", messages(sample["input"])
+    return RecordedRun(name, question, str(answer), **more, model=model, conversation=spoken)
 
 
 def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> AssessedRun:

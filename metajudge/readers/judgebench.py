@@ -8,28 +8,13 @@ name (``gpt-4o/vanilla``), because the same model under another prompt is anothe
 ``pair/judge/order``.
 """
 
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from metajudge.readers import pairs
 from metajudge.readers.lines import BadLine, Line, Source
-from metajudge.readers.pairs import (
-    NOT_PLAYED,
-    ORDERS,
-    BenchmarkLine,
-    FolderReader,
-    GameOrder,
-    JudgmentRow,
-    Outcome,
-    check_label,
-    game_of,
-    game_verdict,
-    pair_of,
-    paired,
-    shown_order,
-    stated_marks,
-    turned_back,
-)
 from metajudge.readers.reader import LineReader
 from metajudge.readers.tables import Table
 from metajudge.types import Item, Judgment
@@ -48,7 +33,7 @@ _LABELS = {"vanilla": ("a", "b"), "panda_lm": ("1", "2"), "judge_lm": ("1", "2")
 """What a prompt calls the responses, where it is not A and B."""
 
 
-class GameRow(JudgmentRow):
+class GameRow(pairs.JudgmentRow):
     """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
 
     judge_prompt: str = STANDARD_PROMPT
@@ -58,17 +43,17 @@ class GameRow(JudgmentRow):
     source_repo: str | None = None
 
 
-def games(pairs: list[Source], judgments: Source) -> FolderReader:
+def games(items: list[Source], judgments: Source) -> pairs.FolderReader:
     """A reader of the folder layout."""
-    return paired("JudgeBench folder", pairs, judgments, GameRow, _from_game)
+    return pairs.paired("JudgeBench folder", items, judgments, GameRow, _from_game)
 
 
 def _from_game(row: GameRow, item: Item) -> Judgment:
-    check_label(row.label, row.order, item)
+    pairs.check_label(row.label, row.order, item)
     kept = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
     meta = {name: value for name in kept if (value := getattr(row, name)) is not None}
     text, asked = row.judgment_text or "", (row.judge_model, row.judge_prompt, row.order)
-    outcome = game_verdict(row.decision, row.verdict, text, row.order)
+    outcome = pairs.game_verdict(row.decision, row.verdict, text, row.order)
     return _judgment(item, asked, outcome, row.verdict, text, meta)
 
 
@@ -83,7 +68,7 @@ class _Game(BaseModel):
     decision: str | None
 
 
-class OutputRow(BenchmarkLine):
+class OutputRow(pairs.BenchmarkLine):
     """A line of an output file: a pair and its games; a game is null where the runner failed to ask."""
 
     pair_id: str
@@ -102,16 +87,10 @@ class OutputRow(BenchmarkLine):
         return next((game.judgment.judge_model for game in self.judgments if game is not None), None)
 
     def item(self) -> Item:
-        return pair_of(
-            self.pair_id,
-            self.question,
-            (self.response_A, self.response_B),
-            category=next(
-                (name for prefix, name in _CATEGORIES.items() if (self.source or "").startswith(prefix)), None
-            ),
-            label=self.label,
-            models=(self.response_model, self.response_model),
-        )
+        responses, models = (self.response_A, self.response_B), (self.response_model, self.response_model)
+        named = (name for prefix, name in _CATEGORIES.items() if (self.source or "").startswith(prefix))
+        category = next(named, None)
+        return pairs.pair_of(self.pair_id, self.question, responses, category=category, label=self.label, models=models)
 
 
 def judgebench_output(table: Table) -> LineReader:
@@ -130,15 +109,12 @@ def _judge_of_file(table: Table) -> str | None:
         return None
     if "_" not in name:
         return name
-    models = (_judge_of_line(line) for line in table.rows() if isinstance(line, Line))
-    return next((model for model in models if model is not None and model.replace("/", "_") == name), None)
-
-
-def _judge_of_line(line: Line) -> str | None:
-    try:
-        return OutputRow.model_validate(line.data).judge
-    except ValidationError:
-        return None
+    for line in table.rows():
+        with suppress(ValidationError):
+            model = OutputRow.model_validate(line.data).judge if isinstance(line, Line) else None
+            if model is not None and model.replace("/", "_") == name:
+                return model
+    return None
 
 
 def _from_output(line: Line, table: Table) -> list[Judgment]:
@@ -147,30 +123,33 @@ def _from_output(line: Line, table: Table) -> list[Judgment]:
     if judge_model is None:
         raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")
     item = row.item()
-    return [
-        _from_output_game(row, item, judge_model, game, order)
-        for game, order in zip(row.judgments, ORDERS, strict=False)
-    ]
+    games = zip(row.judgments, pairs.ORDERS, strict=False)
+    return [_from_output_game(row, item, judge_model, game, order) for game, order in games]
 
 
-def _from_output_game(row: OutputRow, item: Item, judge_model: str, game: _Game | None, order: GameOrder) -> Judgment:
+def _from_output_game(
+    row: OutputRow, item: Item, judge_model: str, game: _Game | None, order: pairs.GameOrder
+) -> Judgment:
     meta: dict[str, Any] = {"dataset": "judgebench", "judge_prompt": row.judge_name}
-    if row.source is not None:
-        meta["subset"] = row.source
-    asked, text, mark = (judge_model, row.judge_name, order), "", None
-    outcome = NOT_PLAYED
+    meta |= {} if row.source is None else {"subset": row.source}
+    asked, text, mark, outcome = (judge_model, row.judge_name, order), "", None, pairs.NOT_PLAYED
     if game is not None:
         if game.judgment.scores is not None:
-            meta["scores"] = dict(zip(shown_order(order), game.judgment.scores, strict=True))
+            meta["scores"] = dict(zip(pairs.shown_order(order), game.judgment.scores, strict=True))
         text = game.judgment.response or ""
-        marks = stated_marks(text)
+        marks = pairs.stated_marks(text)
         mark = marks[0] if len(marks) == 1 else None
-        outcome = game_verdict(game.decision, mark, text, order)
+        outcome = pairs.game_verdict(game.decision, mark, text, order)
     return _judgment(item, asked, outcome, mark, text, meta)
 
 
 def _judgment(
-    item: Item, asked: tuple[str, str, GameOrder], outcome: Outcome, mark: str | None, text: str, meta: dict[str, Any]
+    item: Item,
+    asked: tuple[str, str, pairs.GameOrder],
+    outcome: pairs.Outcome,
+    mark: str | None,
+    text: str,
+    meta: dict[str, Any],
 ) -> Judgment:
     """A game as a judgment.
 
@@ -182,8 +161,8 @@ def _judgment(
     judge = model if prompt == STANDARD_PROMPT else f"{model}/{prompt}"
     if prompt != STANDARD_PROMPT:
         meta = {**meta, "judge_model": model}  # two prompts of one model count as one judge in the evidence
-    stated, verdict = turned_back(mark, order) if mark else None, outcome[0]
+    stated, verdict = pairs.turned_back(mark, order), outcome[0]
     if stated is not None and verdict is not None and stated.winner != verdict.winner:
         # The decision governs; what the judge wrote is kept for inspection.
         meta = {**meta, "stated_verdict": str(stated)}
-    return game_of(item, judge, order, outcome, rationale=text, labels=_LABELS.get(prompt), meta=meta)
+    return pairs.game_of(item, judge, order, outcome, rationale=text, labels=_LABELS.get(prompt), meta=meta)

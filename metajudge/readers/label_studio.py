@@ -14,7 +14,7 @@ from typing import Any, Final
 from metajudge.readers.argilla import run_of_fields
 from metajudge.readers.cells import text_in
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import AssessedRun, RecordedScore
+from metajudge.readers.scored_runs import AssessedRun, RecordedScore, named_score
 from metajudge.readers.stated_scores import reason_column, reason_text, time_text
 
 FORMAT = "Label Studio tasks"
@@ -43,25 +43,15 @@ def run_of(row: Mapping[str, Any]) -> AssessedRun:
 
 
 def _predicted(task: str, one: Mapping[str, Any]) -> Iterator[RecordedScore]:
-    by = text_in(one.get("model_version"))
-    texts, values = dict(_texts(one)), list(_values(one))
+    by, time = text_in(one.get("model_version")), time_text(one.get("created_at"))
+    values, texts = _said(one)
     for name, value in values:
         about = reason_column(name, texts)
         alone = "\n".join(texts.values()) if len(values) == 1 else ""
         reason = alone if about is None else texts[about]
-        yield RecordedScore(
-            id=f"{task}/{one.get('id') or by or 'prediction'}/{name}",
-            judge=name if by is None else f"{by}/{name}",
-            value=value,
-            comment=reason,
-            meta={
-                "judge_model": by,
-                "score": one.get("score"),
-                "time": time_text(one.get("created_at")),
-                "texts": None if reason or not texts else texts,
-            },
-            name=name,
-        )
+        other = None if reason or not texts else texts
+        meta = {"judge_model": by, "score": one.get("score"), "time": time, "texts": other}
+        yield named_score(name, by, value, reason, id=f"{task}/{one.get('id') or by or 'prediction'}/{name}", meta=meta)
 
 
 def _annotated(one: Mapping[str, Any]) -> Iterator[PersonScore]:
@@ -69,31 +59,26 @@ def _annotated(one: Mapping[str, Any]) -> Iterator[PersonScore]:
         return
     by = one.get("completed_by")
     by = by.get("email") or by.get("id") if isinstance(by, Mapping) else by
-    time = one.get("updated_at") or one.get("created_at")
-    for name, value in _values(one):
+    for name, value in _said(one)[0]:
+        time = one.get("updated_at") or one.get("created_at")
         yield PersonScore(name, None if by is None else str(by), None, value, time)
 
 
-def _values(one: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The scores in a prediction or an annotation, with their names."""
+def _said(one: Mapping[str, Any]) -> tuple[list[tuple[str, Any]], dict[str, str]]:
+    """The scores in a prediction or an annotation, and its free texts, with their names."""
+    scores, texts = [], {}
     for region in one["result"]:
         kind, value = region.get("type"), region.get("value")
-        if not isinstance(value, Mapping) or kind == "textarea":
+        if not isinstance(value, Mapping):
             continue
-        name = str(region.get("from_name") or kind)
-        if kind == "pairwise":
-            side = value.get("selected")
-            yield name, _SIDES.get(str(side), side)
+        name = str(region.get("from_name") or ("text" if kind == "textarea" else kind))
+        if kind == "textarea":
+            texts[name] = reason_text(value.get("text"))
+        elif kind == "pairwise":
+            scores.append((name, _SIDES.get(str(value.get("selected")), value.get("selected"))))
         elif kind == "choices":
             chosen = value.get("choices")
-            yield name, chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen
+            scores.append((name, chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen))
         elif kind in ("rating", "number"):
-            yield name, value.get(str(kind))
-
-
-def _texts(one: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The free texts in a prediction, with their names."""
-    for region in one["result"]:
-        value = region.get("value")
-        if region.get("type") == "textarea" and isinstance(value, Mapping):
-            yield str(region.get("from_name") or "text"), reason_text(value.get("text"))
+            scores.append((name, value.get(str(kind))))
+    return scores, texts

@@ -18,29 +18,21 @@ The judge is the score's name, because the export does not name the evaluator's 
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
+from metajudge.readers import scored_runs as runs
 from metajudge.readers.cells import object_in, objects_in, text_in
 from metajudge.readers.containers import entries_of
-from metajudge.readers.conversations import text_of
 from metajudge.readers.lines import BadLine, Source
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import (
-    AssessedRuns,
-    RecordedRun,
-    RecordedScore,
-    asked_and_answered,
-    number_or_text,
-    scored_runs,
-)
+from metajudge.readers.tables import Table
 
 FORMAT = "Langfuse trace"
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
-_PEOPLE = "ANNOTATION"
 _TEXTS = ("TEXT", "CORRECTION")
+_BOOLEANS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
 
 def is_score(record: Mapping[str, Any]) -> bool:
@@ -48,10 +40,8 @@ def is_score(record: Mapping[str, Any]) -> bool:
 
 
 def is_run(record: Mapping[str, Any]) -> bool:
-    keys = record.keys()
-    return keys >= {"id", "input", "output"} and bool(
-        keys & {"project_id", "projectId", "trace_id", "traceId", "timestamp"}
-    )
+    placed = record.keys() & {"project_id", "projectId", "trace_id", "traceId", "timestamp"}
+    return record.keys() >= {"id", "input", "output"} and bool(placed)
 
 
 def is_trace(data: Mapping[str, Any]) -> bool:
@@ -60,23 +50,22 @@ def is_trace(data: Mapping[str, Any]) -> bool:
     return isinstance(scores, list) and isinstance(trace, dict) and trace.keys() >= {"id", "input", "output"}
 
 
-def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
+def run_of(row: Mapping[str, Any]) -> runs.RecordedRun | None:
     """A trace, or an observation; a root observation represents its trace."""
     if not row.get("id"):
         return None
-    trace = _get(row, "trace_id", "traceId")
-    top = row.get("isRootObservation") is True or not _get(row, "parent_observation_id", "parentObservationId")
-    root = trace is not None and top
-    return RecordedRun(
+    trace = runs.pick(row, "trace_id", "traceId")
+    top = row.get("isRootObservation") is True or not runs.pick(row, "parent_observation_id", "parentObservationId")
+    return runs.RecordedRun(
         id=str(row["id"]),
-        aliases=(str(trace),) if root else (),
-        **asked_and_answered(_get(row, "input"), _get(row, "output")),
-        category=text_in(_get(row, "trace_name", "name")),
-        model=text_in(_get(row, "provided_model_name", "model")),
+        aliases=(str(trace),) if trace is not None and top else (),
+        **runs.asked_and_answered(runs.pick(row, "input"), runs.pick(row, "output")),
+        category=text_in(runs.pick(row, "trace_name", "name")),
+        model=text_in(runs.pick(row, "provided_model_name", "model")),
     )
 
 
-def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+def score_of(row: Mapping[str, Any]) -> runs.RecordedScore | PersonScore | None:
     """A score, by an evaluator or by a person; None for what ``metajudge push`` wrote.
 
     Raises:
@@ -84,49 +73,40 @@ def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
     """
     if is_ours(row.get("metadata")):
         return None
-    kind = _get(row, "data_type", "dataType") or "NUMERIC"
-    text = _get(row, "string_value", "stringValue")
-    run = _get(row, "observation_id", "observationId", "trace_id", "traceId") or _subject(row)
-    if row.get("source") == _PEOPLE:
-        author = text_in(_get(row, "author_user_id", "authorUserId"))
+    kind, text = runs.pick(row, "data_type", "dataType") or "NUMERIC", runs.pick(row, "string_value", "stringValue")
+    subject = object_in(row.get("subject"))  # of the API's v3; a session or an experiment has no answer
+    about = text_in(subject.get("id")) if subject.get("kind") in ("trace", "observation") else None
+    run = text_in(runs.pick(row, "observation_id", "observationId", "trace_id", "traceId") or about)
+    if row.get("source") == "ANNOTATION":
+        author = text_in(runs.pick(row, "author_user_id", "authorUserId"))
         value = None if kind in _TEXTS else _value(kind, row.get("value"), text)
-        return PersonScore(str(row["name"]), author, text_in(run), value, row.get("timestamp"))
+        return PersonScore(str(row["name"]), author, run, value, row.get("timestamp"))
     if kind in _TEXTS:
         raise BadLine(f"data_type: a {kind} score is no grade")
-    return RecordedScore(
+    return runs.RecordedScore(
         id=str(row.get("id") or f"{run}/{row['name']}"),
-        run=None if run is None else str(run),
+        run=run,
         judge=str(row["name"]),
         value=_value(kind, row.get("value"), text),
-        comment=text_of(row["comment"]) if row.get("comment") else None,
+        comment=runs.comment_of(row),
         meta={
             "source": row.get("source"),
-            "evaluator": _get(row, "evaluator_id", "evaluatorId"),
+            "evaluator": runs.pick(row, "evaluator_id", "evaluatorId"),
             "string_value": text,
             "time": row.get("timestamp"),
         },
     )
 
 
-def _subject(row: Mapping[str, Any]) -> str | None:
-    """What a score of the API's v3 is about; None for a session or an experiment, which have no answer."""
-    subject = object_in(row.get("subject"))
-    return text_in(subject.get("id")) if subject.get("kind") in ("trace", "observation") else None
-
-
 def _value(kind: str, value: Any, text: Any) -> float | str | bool | None:
     """A number, a category's name, or a boolean (1 or 0 in the export)."""
     if kind == "CATEGORICAL" and text:
         return str(text)
-    number = number_or_text(value)
-    if kind == "BOOLEAN":
-        return {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}.get(
-            str(text if number is None else number).lower(), number
-        )
-    return number
+    number = runs.number_or_text(value)
+    return _BOOLEANS.get(str(text if number is None else number).lower(), number) if kind == "BOOLEAN" else number
 
 
-def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str, str]) -> AssessedRuns:
+def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str, str]) -> runs.AssessedRuns:
     """Reads one trace with its scores.
 
     Args:
@@ -135,36 +115,24 @@ def langfuse_trace(source: Source, data: Mapping[str, Any], values: Mapping[str,
         values: category -> grade, as the user says.
     """
     trace = data["trace"] if isinstance(data.get("trace"), dict) else data
-    observations = data.get("observations") or trace.get("observations")
-    whole = RecordedRun(
-        id=str(trace["id"]),
-        **asked_and_answered(trace.get("input"), trace.get("output")),
-        category=text_in(trace.get("name")),
-    )
+    texts = runs.asked_and_answered(trace.get("input"), trace.get("output"))
+    whole = runs.RecordedRun(id=str(trace["id"]), **texts, category=text_in(trace.get("name")))
 
-    def of_trace(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
+    def of_trace(row: Mapping[str, Any]) -> runs.RecordedScore | PersonScore | None:
         score = score_of(row)
         if isinstance(score, PersonScore):
             return replace(score, target=score.target or whole.id)
         return None if score is None else replace(score, run=score.run or whole.id)
 
-    def runs() -> list[RecordedRun]:
-        # A root observation represents its trace, but the trace itself is here.
-        found = [run_of(one) for one in objects_in(observations)]
-        return [whole, *(replace(run, aliases=()) for run in reversed(found) if run is not None)]
+    def observed(row: Mapping[str, Any]) -> runs.RecordedRun | None:
+        run = whole if row is trace else run_of(row)
+        return None if run is None else replace(run, aliases=())  # a root observation is the trace, which is here
 
-    return scored_runs(
-        FORMAT,
-        runs,
-        partial(entries_of, data.get("scores") or trace.get("scores")),
-        source,
-        of_trace,
-        lambda name: f"the trace contains no observation {name!r}",
-        values,
-        shape="a Langfuse score",
+    def table(rows: Any) -> Table:
+        return Table("JSON list", source, lambda: iter(entries_of(rows)))
+
+    given = [trace, *reversed(objects_in(data.get("observations") or trace.get("observations")))]
+    scores, missing = table(data.get("scores") or trace.get("scores")), "the trace contains no observation {}"
+    return runs.joined(
+        FORMAT, [table(given)], observed, scores, of_trace, values, shape="a Langfuse score", missing=missing
     )
-
-
-def _get(row: Mapping[str, Any], *names: str) -> Any:
-    """The first of these fields that is not empty."""
-    return next((row[name] for name in names if row.get(name) not in (None, "")), None)

@@ -23,32 +23,21 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from metajudge.errors import InputError
+from metajudge.readers import pairs
 from metajudge.readers.lines import Line, Source
-from metajudge.readers.pairs import (
-    FIRST,
-    ORDERS,
-    SECOND,
-    FolderReader,
-    GameOrder,
-    JudgmentRow,
-    check_label,
-    game_of,
-    pair_of,
-    paired,
-    turned_back,
-)
 from metajudge.readers.reader import LineReader
 from metajudge.readers.tables import json_list
 from metajudge.types import Item, Judgment
 
 TWO_STAGE = frozenset({"Swap", "Swap_CoT"})
+_EXPLAINED = ("CoT", "Swap_CoT")
 
 _KEPT = ("subset", "judge_model", "judge_prompt", "stage", "final", "finish", "has_explanation")
 LABELS = ("a", "b")
 """The prompts call the responses Output (a) and Output (b)."""
 
 
-class EvaluatorRow(JudgmentRow):
+class EvaluatorRow(pairs.JudgmentRow):
     """A line of the judgments file; label, decision and text_verdict are in the order shown."""
 
     judge_prompt: str
@@ -61,9 +50,9 @@ class EvaluatorRow(JudgmentRow):
     score_b: str | float | None = None
 
 
-def evaluations(items: list[Source], judgments: Source) -> FolderReader:
+def evaluations(items: list[Source], judgments: Source) -> pairs.FolderReader:
     """A reader of the folder layout."""
-    return paired("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
+    return pairs.paired("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
 
 
 def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
@@ -72,24 +61,19 @@ def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
     Raises:
         BadLine: the row's label contradicts the item's.
     """
-    order: GameOrder = "AB" if row.order == "pointwise" else row.order
-    check_label(row.label, order, item)
+    order: pairs.GameOrder = "AB" if row.order == "pointwise" else row.order
+    pairs.check_label(row.label, order, item)
     stage = f"#{row.stage}" if row.judge_prompt in TWO_STAGE or row.stage > 1 else ""
     judge = f"{row.judge_model}/{row.judge_prompt}{stage}"
-    verdict = turned_back(row.decision, order) if row.decision else None
-    outcome, said = (verdict, None if verdict is not None else _why_none(row)), row.judgment_text or ""
-    return game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=_meta(row, order))
-
-
-def _meta(row: EvaluatorRow, order: GameOrder) -> dict[str, Any]:
+    verdict, stated = pairs.turned_back(row.decision, order), pairs.turned_back(row.text_verdict, order)
     meta: dict[str, Any] = {"dataset": "llmbar", **{name: getattr(row, name) for name in _KEPT}}
     meta["finish"] = row.finish or None
     if row.order == "pointwise":
         meta |= {"pointwise": True, "scores": {"A": row.score_a, "B": row.score_b}}
-    stated = turned_back(row.text_verdict, order) if row.text_verdict else None
-    if stated is not None:
-        meta["text_verdict"] = str(stated)
-    return {name: value for name, value in meta.items() if value is not None}
+    meta["text_verdict"] = None if stated is None else str(stated)
+    kept = {name: value for name, value in meta.items() if value is not None}
+    outcome, said = (verdict, None if verdict is not None else _why_none(row)), row.judgment_text or ""
+    return pairs.game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=kept)
 
 
 def _why_none(row: EvaluatorRow) -> str:
@@ -97,10 +81,8 @@ def _why_none(row: EvaluatorRow) -> str:
         return f"the recorded decision {row.decision[:40]!r} is none of A>B, A=B, B>A"
     if row.order == "pointwise":
         return f"the scores cannot be compared: {row.score_a!r} and {row.score_b!r}"
-    finish = f" (finish: {row.finish})" if row.finish else ""
-    if not (row.judgment_text or "").strip():
-        return f"the judge's answer is empty{finish}"
-    return f"no verdict could be read from the judge's answer{finish}"
+    why = pairs.NO_VERDICT if (row.judgment_text or "").strip() else "the judge's answer is empty"
+    return why + (f" (finish: {row.finish})" if row.finish else "")
 
 
 _SAID_BETTER = re.compile(r"[Oo]utput \(([ab])\) is better")
@@ -151,17 +133,16 @@ class ResultFile(LineReader):
         self.subset = "/".join(above[start:])
 
     def _judgments(self, line: Line) -> list[Judgment]:
-        index, entry = line.number - 1, _Entry.model_validate(line.data)
-        name, responses = f"{self.subset}/{index:04d}", (entry.output_1, entry.output_2)
-        label = _winner(str(entry.label))
-        item = pair_of(name, entry.input, responses, category=self.subset, label=label)
-        return [judgment_of(row, item) for row in self._evaluations(index, entry)]
+        entry, name = _Entry.model_validate(line.data), f"{self.subset}/{line.number - 1:04d}"
+        responses, label = (entry.output_1, entry.output_2), _winner(entry.label == 1)
+        item = pairs.pair_of(name, entry.input, responses, category=self.subset, label=label)
+        return [judgment_of(row, item) for row in self._evaluations(name, entry)]
 
-    def _evaluations(self, index: int, entry: _Entry) -> Iterator[EvaluatorRow]:
+    def _evaluations(self, name: str, entry: _Entry) -> Iterator[EvaluatorRow]:
         stages = [stage for stage in entry.results if isinstance(stage, dict)]
         for number, stage in enumerate(stages, start=1):
             common = {
-                "item_id": f"{self.subset}/{index:04d}",
+                "item_id": name,
                 "subset": self.subset,
                 "judge_model": self.judge_model,
                 "judge_prompt": self.judge_prompt,
@@ -171,24 +152,20 @@ class ResultFile(LineReader):
             if "score_1" in stage:
                 yield EvaluatorRow.model_validate({**common, **_rating(_Rating.model_validate(stage))})
                 continue
-            asked = self._asks_for_explanation(number)
+            asked = self.judge_prompt in _EXPLAINED or (self.judge_prompt in TWO_STAGE and number == 1)
             games = _Stage.model_validate(stage)
-            for order, game in zip(ORDERS, (games.unswapped, games.swapped), strict=True):
+            for order, game in zip(pairs.ORDERS, (games.unswapped, games.swapped), strict=True):
                 yield EvaluatorRow.model_validate({**common, **_game(game, order, asked)})
 
-    def _asks_for_explanation(self, stage: int) -> bool:
-        if self.judge_prompt in TWO_STAGE:
-            return stage == 1 or self.judge_prompt == "Swap_CoT"
-        return self.judge_prompt == "CoT"
 
-
-def _game(game: _Game, order: GameOrder, asked: bool) -> dict[str, Any]:
+def _game(game: _Game, order: pairs.GameOrder, asked: bool) -> dict[str, Any]:
+    """A game as the fields of :class:`EvaluatorRow`, with the winner of the stored order in the order shown."""
     text = game.completion[0]
     matches = _SAID_BETTER.findall(text) if asked else []
     return {
         "order": order,
-        "decision": _as_shown(game.winner, order),
-        "text_verdict": ("A>B" if matches[-1] == "a" else "B>A") if matches else None,
+        "decision": None if game.winner is None else _winner((game.winner == "1") == (order == "AB")),
+        "text_verdict": _winner(matches[-1] == "a") if matches else None,
         "judgment_text": text,
         "finish": game.completion[1] if len(game.completion) > 1 else None,
         "has_explanation": asked and len(text.split()) >= 8,
@@ -201,16 +178,9 @@ def _rating(rating: _Rating) -> dict[str, Any]:
     # Only whole numbers count as scores; anything else upstream turned into one win each.
     if re.fullmatch(r"\s*\d+\s*", score_a) and re.fullmatch(r"\s*\d+\s*", score_b):
         a, b = int(score_a), int(score_b)
-        decision = "A=B" if a == b else "A>B" if a > b else "B>A"
+        decision = "A=B" if a == b else _winner(a > b)
     return {"order": "pointwise", "decision": decision, "score_a": score_a, "score_b": score_b}
 
 
-def _as_shown(winner: str | None, order: GameOrder) -> str | None:
-    """A stored-order winner in the order shown, as :class:`EvaluatorRow` wants it."""
-    if winner is None:
-        return None
-    return _winner(winner) if order == "AB" else _winner("1" if winner == "2" else "2")
-
-
-def _winner(number: str) -> str:
-    return f"{FIRST}>{SECOND}" if number == "1" else f"{SECOND}>{FIRST}"
+def _winner(first: bool) -> str:
+    return f"{pairs.FIRST}>{pairs.SECOND}" if first else f"{pairs.SECOND}>{pairs.FIRST}"

@@ -17,14 +17,7 @@ from typing import Any, Final
 
 from metajudge.readers.cells import object_in
 from metajudge.readers.lines import BadLine
-from metajudge.readers.scored_runs import (
-    AssessedRun,
-    RecordedRun,
-    RecordedScore,
-    asked_and_answered,
-    reference_text,
-    score_in_column,
-)
+from metajudge.readers.scored_runs import AssessedRun, RecordedRun, asked_and_answered, reference_text, score_in_column
 from metajudge.readers.stated_scores import stated_columns
 from metajudge.types import digest
 
@@ -44,27 +37,19 @@ def run_of(row: Mapping[str, Any]) -> AssessedRun:
     Raises:
         BadLine: no answer was written, or several answers were scored together.
     """
-    doc = object_in(row["doc"])
-    asked = _prompt(row.get("arguments"))
-    shown = doc if asked is None else asked
-    category = next((str(doc[key]) for key in _CATEGORIES if isinstance(doc.get(key), str)), None)
-    target, texts = row["target"], asked_and_answered(shown, _answer(row))
+    doc, asked, target = object_in(row["doc"]), _prompt(row.get("arguments")), row["target"]
+    texts = asked_and_answered(doc if asked is None else asked, _answer(row))
     run = RecordedRun(
         # Several models answer one document, and the sample does not name its model.
         id=f"{row['doc_id']}/{digest([texts['question'], texts['answer']])[:16]}",
         **texts,
-        category=category,
+        category=next((str(doc[key]) for key in _CATEGORIES if isinstance(doc.get(key), str)), None),
         reference=None if target in (None, "", []) else reference_text(target),
     )
-    return AssessedRun(run, _scores(row))
-
-
-def _scores(row: Mapping[str, Any]) -> list[RecordedScore]:
-    listed = row.get("metrics")
-    names = listed if isinstance(listed, list) else [name for name in row if name not in _RECORD]
-    filtered = row.get("filter")
+    listed, filtered = row.get("metrics"), row.get("filter")
+    names = map(str, listed) if isinstance(listed, list) else [name for name in row if name not in _RECORD]
     meta = {"filter": None if filtered in (None, "none") else filtered}
-    return [score_in_column(name, score, meta=meta) for name, score in stated_columns(row, [str(one) for one in names])]
+    return AssessedRun(run, [score_in_column(name, score, meta=meta) for name, score in stated_columns(row, names)])
 
 
 def _prompt(arguments: Any) -> Any:

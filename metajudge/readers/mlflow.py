@@ -18,15 +18,13 @@ from typing import Any
 
 import orjson
 
+from metajudge.readers import scored_runs as runs
 from metajudge.readers.cells import object_in, objects_in, parsed
 from metajudge.readers.lines import BadLine
 from metajudge.readers.own_notes import is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import AssessedRun, RecordedRun, RecordedScore, asked_and_answered, reference_text
-from metajudge.readers.stated_scores import reason_text
 
 FORMAT = "MLflow traces"
-_PEOPLE = "HUMAN"
 _NO_JUDGES = ("", "default")
 """Ids of sources that say nothing."""
 _REFERENCES = ("reference", "ground_truth", "answer", "gold_answer")
@@ -40,7 +38,7 @@ def is_trace(record: Mapping[str, Any]) -> bool:
     return record.keys() >= {"trace_id", "trace", "assessments", "request", "response"}
 
 
-def trace_of(row: Mapping[str, Any]) -> AssessedRun:
+def trace_of(row: Mapping[str, Any]) -> runs.AssessedRun:
     """A trace with its assessments.
 
     Raises:
@@ -50,69 +48,48 @@ def trace_of(row: Mapping[str, Any]) -> AssessedRun:
     if not isinstance(trace, dict) or not isinstance(trace.get("info"), dict):
         raise BadLine("trace: it is no trace as MLflow writes it")
     info = trace["info"]
-    found: list[RecordedScore] = []
+    found: list[runs.RecordedScore] = []
     people: list[PersonScore] = []
     reference: str | None = None
     for one in info.get("assessments") or ():
         if is_ours(one.get("metadata")):
             continue
-        kind = (one.get("source") or {}).get("source_type")
-        expected, name = one.get("expectation"), str(one["assessment_name"])
+        source, expected, name = one.get("source") or {}, one.get("expectation"), str(one["assessment_name"])
+        by = str(source.get("source_id") or "")
+        judge, kind = None if by in _NO_JUDGES else by, source.get("source_type")
         if expected is not None and (name.startswith("expected") or name in _REFERENCES):
             value = expected.get("value", expected.get("serialized_value"))
-            reference = reference_text(value if isinstance(value, str) else orjson.dumps(value).decode())
-        elif kind == _PEOPLE:
-            people += [] if one.get("valid") is False else [_person(one)]
-        else:
-            found.append(_score(one, str(kind)))
-    asked, answered = _texts(trace, row)
-    run = RecordedRun(id=str(info["trace_id"]), **asked_and_answered(asked, answered), reference=reference)
-    return AssessedRun(run, found, people)
-
-
-def _person(one: Mapping[str, Any]) -> PersonScore:
-    given = one.get("feedback") or one.get("expectation") or {}
-    time = one.get("last_update_time") or one.get("create_time")
-    return PersonScore(str(one["assessment_name"]), _source(one), None, given.get("value"), time)
-
-
-def _score(one: Mapping[str, Any], kind: str) -> RecordedScore:
-    name, by = str(one["assessment_name"]), _source(one)
-    feedback = one.get("feedback") or one.get("expectation") or {}
-    error = feedback.get("error")
-    return RecordedScore(
-        id=str(one.get("assessment_id") or f"{one.get('trace_id')}/{name}"),
-        judge=name if by is None else f"{by}/{name}",
-        value=_plain(feedback.get("value")),
-        comment=reason_text(one.get("rationale")),
-        meta={
-            "source": kind,
-            "judge_model": by,
-            "time": one.get("last_update_time") or one.get("create_time"),
-            **(one.get("metadata") or {}),
-        },
-        name=name,
-        error=None if not error else str(error.get("error_message") or error.get("error_code") or error),
-    )
-
-
-def _source(one: Mapping[str, Any]) -> str | None:
-    given = str((one.get("source") or {}).get("source_id") or "")
-    return None if given in _NO_JUDGES else given
-
-
-def _plain(value: Any) -> float | str | bool | None:
-    return value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode()
+            reference = runs.reference_text(value if isinstance(value, str) else orjson.dumps(value).decode())
+            continue
+        feedback, time = one.get("feedback") or expected or {}, one.get("last_update_time") or one.get("create_time")
+        value = feedback.get("value")
+        if kind != "HUMAN":
+            error = feedback.get("error")
+            score = runs.named_score(
+                name,
+                judge,
+                value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode(),
+                one.get("rationale"),
+                id=str(one.get("assessment_id") or f"{one.get('trace_id')}/{name}"),
+                meta={"source": str(kind), "judge_model": judge, "time": time, **(one.get("metadata") or {})},
+                error=None if not error else str(error.get("error_message") or error.get("error_code") or error),
+            )
+            found.append(score)
+        elif one.get("valid") is not False:
+            people.append(PersonScore(name, judge, None, value, time))
+    texts = runs.asked_and_answered(*_texts(trace, row))
+    return runs.AssessedRun(runs.RecordedRun(id=str(info["trace_id"]), **texts, reference=reference), found, people)
 
 
 def _texts(trace: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Any, Any]:
     """Input and output: of the root span, else of the frame, else the previews."""
     spans = objects_in(object_in(trace.get("data")).get("spans"))
     root = next((one for one in spans if not one.get("parent_span_id")), {})
-    attributes = root.get("attributes") or {}
-    info = trace["info"]
-    found = [parsed(attributes.get(key)) for key in ("mlflow.spanInputs", "mlflow.spanOutputs")]
-    for place, key in enumerate(("request", "response")):
-        if found[place] in (None, ""):
-            found[place] = row.get(key) if key in row else parsed(info.get(f"{key}_preview"))
-    return found[0], found[1]
+
+    def text(key: str, of_span: str) -> Any:
+        found = parsed((root.get("attributes") or {}).get(of_span))
+        if found not in (None, ""):
+            return found
+        return row[key] if key in row else parsed(trace["info"].get(f"{key}_preview"))
+
+    return text("request", "mlflow.spanInputs"), text("response", "mlflow.spanOutputs")

@@ -12,6 +12,7 @@ judge (``.../padded``). Verdicts derived from two separate grades are marked ``m
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +22,18 @@ from pydantic import BaseModel, Json
 from metajudge.errors import InputError
 from metajudge.readers.containers import read_object
 from metajudge.readers.conversations import Conversation, Turn
-from metajudge.readers.lines import BadLine, Line, Reject, Source
-from metajudge.readers.pairs import FIRST, SECOND, BenchmarkLine, FolderReader, GameOrder, game_of, turned_back
-from metajudge.readers.people import ByPeople
-from metajudge.readers.reader import FoundJudgment
-from metajudge.readers.tables import json_lines
+from metajudge.readers.lines import BadLine, Line, Source
+from metajudge.readers.pairs import (
+    FIRST,
+    NO_VERDICT,
+    SECOND,
+    BenchmarkLine,
+    FolderReader,
+    GameOrder,
+    game_of,
+    turned_back,
+)
+from metajudge.readers.tables import Table, json_lines
 from metajudge.readers.typed_tables import parquet_table
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 
@@ -69,18 +77,17 @@ class ItemRow(BenchmarkLine):
             raise BadLine(f"there are {len(self.votes)} votes by {len(self.voters)} voters")
         first, second = self._conversation(0), self._conversation(1)
         asked = [turn.user for turn in first.turns]
-        labels = zip(self.votes, self.voters, strict=True)
+        votes = [_VOTES[vote] for vote in self.votes]
         data = {
             "id": self.item_id,
             "question": first.question(),
             "responses": {FIRST: first.answer(), SECOND: second.answer()},
             "category": self.category,
             "models": {FIRST: self.model_a, SECOND: self.model_b},
-            "labels": [{"value": _VOTES[vote], "annotator": voter} for vote, voter in labels],
+            "labels": [{"value": vote, "annotator": by} for vote, by in zip(votes, self.voters, strict=True)],
             "conversation": [Message(role="user", content=text) for text in asked] if len(asked) > 1 else (),
         }
-        label = parse_verdict(_VOTES[self.human_label])
-        voted = majority([parse_verdict(_VOTES[vote]) for vote in self.votes])
+        label, voted = parse_verdict(_VOTES[self.human_label]), majority([parse_verdict(vote) for vote in votes])
         same = voted is not None and voted.winner == label.winner
         return Item.model_validate(data if same else {**data, "label": label})
 
@@ -108,39 +115,7 @@ class VerdictRow(BenchmarkLine):
     score_b: float | None = None
 
 
-class MTBenchFolder(FolderReader):
-    """Reads judgments that refer to items in another file, and the annotations beside them.
-
-    Args:
-        items: Parquet files of items; held in memory.
-        judgments: streamed.
-        annotations: ``llm_annotations.json``; None if missing.
-    """
-
-    def __init__(self, items: Sequence[Source], judgments: Sequence[Source], annotations: Source | None = None) -> None:
-        self._annotations = annotations
-        self._names: dict[str, str] = {}
-        tables, records = [parquet_table(one) for one in items], [json_lines(one) for one in judgments]
-        super().__init__("MT-Bench folder", tables, _item_of, records, _judgments, "item; the first one")
-
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        yield from super().read()
-        if self._annotations is not None:
-            named = {name: self.items[item] for name, item in self._names.items()}
-            yield from _annotated(self._annotations, named)
-
-    def _take(self, line: Line) -> Item:
-        """Keeps an item, and its id by its name in the annotations."""
-        item, row = super()._take(line), line.data
-        self._names[f"{row['question_id']}__{row['model_a']}__{row['model_b']}__{row['turn']}"] = item.id
-        return item
-
-
-def _item_of(line: Line) -> Item:
-    return ItemRow.model_validate(line.data).item()
-
-
-def _judgments(line: Line, items: Mapping[str, Item]) -> list[Judgment]:
+def _judgments(items: Mapping[str, Item], line: Line) -> list[Judgment]:
     row = VerdictRow.model_validate(line.data)
     unknown = next((one.item_id for one in row.contexts if one.item_id not in items), None)
     if unknown is not None:
@@ -150,48 +125,35 @@ def _judgments(line: Line, items: Mapping[str, Item]) -> list[Judgment]:
 
 def _judgment(row: VerdictRow, context: _Context, item: Item) -> Judgment:
     order: GameOrder = "AB" if context.order == "ab" else "BA"
+    model = next((row.judge_id.removesuffix(end) for end in _MODELS if row.judge_id.endswith(end)), row.judge_id)
+    meta: dict[str, Any] = {"dataset": "mtbench", "judge_model": model, "judge_prompt": row.template}
+    meta |= {"sample": row.sample} if row.sample else {}
     judge = row.judge_id + (f"/{row.template}" if row.template in PROMPTS else "")
-    judge += f"/{context.condition}" if context.condition != "base" else ""
-    verdict = turned_back(_SHOWN[row.verdict], order) if row.verdict in _SHOWN else None
-    outcome = verdict, None if verdict is not None else "no verdict could be read from the judge's answer"
-    part = f"{order}/{row.sample}" if row.sample else ""
-    return game_of(item, judge, order, outcome, part, rationale=row.text, meta=_meta(row, context))
-
-
-def _meta(row: VerdictRow, context: _Context) -> dict[str, Any]:
-    meta: dict[str, Any] = {
-        "dataset": "mtbench",
-        "judge_model": next((row.judge_id.removesuffix(e) for e in _MODELS if row.judge_id.endswith(e)), row.judge_id),
-        "judge_prompt": row.template,
-    }
-    if row.sample:
-        meta["sample"] = row.sample
     if context.condition != "base":
-        meta["condition"] = context.condition
+        judge, meta["condition"] = f"{judge}/{context.condition}", context.condition
     if row.score_a is not None and row.score_b is not None:
         meta |= {"pointwise": True, "scores": {FIRST: row.score_a, SECOND: row.score_b}}
-    return meta
+    verdict = turned_back(_SHOWN.get(row.verdict), order)
+    outcome, part = (verdict, NO_VERDICT if verdict is None else None), f"{order}/{row.sample}" if row.sample else ""
+    return game_of(item, judge, order, outcome, part, rationale=row.text, meta=meta)
 
 
-def _annotated(source: Source, items: Mapping[str, Item]) -> Iterator[FoundJudgment | Reject]:
-    """Verdicts of ``llm_annotations.json``: judge -> item -> ``model_a``, ``model_b`` or ``tie``."""
-    number = 0
-    for judge, verdicts in read_object(source).items():
-        for name, mark in verdicts.items():
-            number += 1
-            raw = orjson.dumps({"judge": judge, "item": name, "verdict": mark})
-            if name not in items:
-                yield source.reject(number, f"no item is named {name!r} in the file of items", raw)
-            elif mark not in _ANNOTATED:
-                yield source.reject(number, f"the verdict {mark!r} is none of {', '.join(_ANNOTATED)}", raw)
-            else:
-                outcome = turned_back(_ANNOTATED[mark], "AB"), None
-                found = game_of(items[name], judge, "AB", outcome, meta={"dataset": "mtbench"})
-                yield FoundJudgment(found, source.name, number)
+def _annotations(source: Source) -> Iterator[Line]:
+    """The verdicts of ``llm_annotations.json``: judge -> item -> ``model_a``, ``model_b`` or ``tie``."""
+    said = ((judge, name, mark) for judge, verdicts in read_object(source).items() for name, mark in verdicts.items())
+    for number, (judge, name, mark) in enumerate(said, start=1):
+        data = {"judge": judge, "item": name, "verdict": mark}
+        yield Line(number, orjson.dumps(data), data)
 
 
-def mtbench_folder(folder: Path, name: str, items: Sequence[Source], judgments: Sequence[Source]) -> MTBenchFolder:
-    """A reader of the folder layout.
+def mtbench_folder(folder: Path, name: str, items: Sequence[Source], judgments: Sequence[Source]) -> FolderReader:
+    """A reader of judgments that refer to items in another file, and of the annotations beside them.
+
+    Args:
+        folder: where annotations may lie.
+        name: the folder as given.
+        items: Parquet files of items; held in memory.
+        judgments: streamed.
 
     Raises:
         InputError: the items or the judgments are missing.
@@ -199,6 +161,26 @@ def mtbench_folder(folder: Path, name: str, items: Sequence[Source], judgments: 
     if not items or not judgments:
         there, missing = ("judgments", "items") if judgments else ("items", "judgments")
         raise InputError(f"{name} contains MT-Bench {there}, but not the {missing}: give the folder with both files")
-    beside = folder / ANNOTATIONS
-    annotations = Source(beside, str(Path(name) / ANNOTATIONS)) if beside.is_file() else None
-    return MTBenchFolder(items, judgments, annotations)
+    names: dict[str, str] = {}
+
+    def item_of(line: Line) -> Item:
+        """An item, whose name in the annotations is noted."""
+        row = ItemRow.model_validate(line.data)
+        names[f"{row.question_id}__{row.model_a}__{row.model_b}__{row.turn}"] = row.item_id
+        return row.item()
+
+    def annotated(items: Mapping[str, Item], line: Line) -> list[Judgment]:
+        about, mark = line.data["item"], line.data["verdict"]
+        if names.get(about) not in items:
+            raise BadLine(f"no item is named {about!r} in the file of items")
+        if mark not in _ANNOTATED:
+            raise BadLine(f"the verdict {mark!r} is none of {', '.join(_ANNOTATED)}")
+        outcome = turned_back(_ANNOTATED[mark], "AB"), None
+        return [game_of(items[names[about]], line.data["judge"], "AB", outcome, meta={"dataset": "mtbench"})]
+
+    records = [(json_lines(one), _judgments) for one in judgments]
+    beside = Source(folder / ANNOTATIONS, str(Path(name) / ANNOTATIONS))
+    if beside.path.is_file():
+        records.append((Table("annotations", beside, partial(_annotations, beside)), annotated))
+    tables = [parquet_table(one) for one in items]
+    return FolderReader("MT-Bench folder", tables, item_of, records, "item; the first one")

@@ -13,18 +13,8 @@ A grader that gives a score (``score_model``) is a grade, any other one the cate
 from collections.abc import Mapping
 from typing import Any, Final
 
+from metajudge.readers import scored_runs as runs
 from metajudge.readers.cells import object_in, text_in
-from metajudge.readers.scored_runs import (
-    ANSWER_KEYS,
-    QUESTION_KEYS,
-    AssessedRun,
-    RecordedRun,
-    RecordedScore,
-    RunTexts,
-    asked_and_answered,
-    payload,
-    reference_text,
-)
 from metajudge.readers.stated_scores import reason_text, time_text
 
 FORMAT = "OpenAI Evals output items"
@@ -46,48 +36,38 @@ def page_of(data: Mapping[str, Any]) -> list[Any] | None:
     return list(items) if is_page and isinstance(items, list) else None
 
 
-def run_of(row: Mapping[str, Any]) -> AssessedRun:
-    """An output item with the results of its graders."""
+def run_of(row: Mapping[str, Any]) -> runs.AssessedRun:
+    """An output item with the results of its graders; texts are the sample's, else those of the source's item."""
     name = str(row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}")
     given, sample = object_in(row.get("datasource_item")), object_in(row.get("sample"))
     given = given["item"] if isinstance(given.get("item"), Mapping) else given
-    run = RecordedRun(id=name, **_texts(given, sample), model=text_in(sample.get("model")), reference=_reference(given))
-    time = time_text(row.get("created_at"))
-    scores = [_score(name, one, time) for one in row.get("results") or ()]
-    return AssessedRun(run, scores)
+    asked = sample.get("input") or next((given[key] for key in runs.QUESTION_KEYS if given.get(key)), None)
+    answered = sample.get("output") or next((given[key] for key in runs.ANSWER_KEYS if given.get(key)), None)
+    texts, reference = runs.asked_and_answered(asked, answered), runs.reference_text(runs.pick(given, *_REFERENCES))
+    run, time = (
+        runs.RecordedRun(name, **texts, model=text_in(sample.get("model")), reference=reference),
+        row.get("created_at"),
+    )
+    return runs.AssessedRun(run, [_score(name, one, time_text(time)) for one in row.get("results") or ()])
 
 
-def _texts(given: Mapping[str, Any], sample: Mapping[str, Any]) -> RunTexts:
-    """What was asked and answered: of the sample, else of the item of the data source."""
-    asked, answered = sample.get("input") or None, sample.get("output") or None
-    asked = asked if asked is not None else next((given[key] for key in QUESTION_KEYS if given.get(key)), None)
-    answered = answered if answered is not None else next((given[key] for key in ANSWER_KEYS if given.get(key)), None)
-    return asked_and_answered(asked, answered)
-
-
-def _score(run: str, one: Mapping[str, Any], time: str | None) -> RecordedScore:
-    name, kind = str(one["name"]), str(one.get("type") or "")
-    sample = object_in(one.get("sample"))
-    model = sample.get("model")
+def _score(run: str, one: Mapping[str, Any], time: str | None) -> runs.RecordedScore:
+    name, kind, sample = str(one["name"]), str(one.get("type") or ""), object_in(one.get("sample"))
     graded = kind.replace("-", "_").startswith("score")
-    error = sample.get("error")
-    return RecordedScore(
+    score, passed, error = one.get("score"), one.get("passed"), sample.get("error")
+    return runs.named_score(
+        name,
+        sample.get("model") or None,
+        score if graded else passed,
+        runs.payload(sample.get("output"), ("content", "text")),
         id=f"{run}/{name}",
-        judge=name if not model else f"{model}/{name}",
-        value=one.get("score") if graded else one.get("passed"),
-        comment=reason_text(payload(sample.get("output"), ("content", "text"))),
         meta={
             "source": "CODE" if kind.startswith(_PROGRAMS) else None,
             "type": kind or None,
-            "judge_model": model,
-            "score": None if graded else one.get("score"),
-            "passed": one.get("passed") if graded else None,
+            "judge_model": sample.get("model"),
+            "score": None if graded else score,
+            "passed": passed if graded else None,
             "time": time,
         },
-        name=name,
         error=reason_text(error) or None if isinstance(error, Mapping) and any(error.values()) else None,
     )
-
-
-def _reference(given: Mapping[str, Any]) -> str | None:
-    return next((reference_text(given[key]) for key in _REFERENCES if given.get(key) not in (None, "")), None)

@@ -8,6 +8,7 @@ better. Of a folder, the pairs are held in memory, and the judgments, which name
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -34,6 +35,7 @@ Outcome: TypeAlias = tuple[Pairwise | None, str | None]
 """A game's verdict in terms of response ids, or the reason why it is missing."""
 
 NOT_PLAYED: Final[Outcome] = (None, "the runner failed to ask the judge: the game is null")
+NO_VERDICT: Final = "no verdict could be read from the judge's answer"
 
 
 def pair_of(
@@ -67,12 +69,12 @@ def shown_order(order: GameOrder) -> tuple[str, str]:
     return (FIRST, SECOND) if order == "AB" else (SECOND, FIRST)
 
 
-def turned_back(mark: str, order: GameOrder) -> Pairwise | None:
+def turned_back(mark: str | None, order: GameOrder) -> Pairwise | None:
     """A mark such as ``A>>B`` in the order shown, in terms of response ids; None where it is no valid mark.
 
     A tie always comes back as ``A=B``.
     """
-    found = _MARK.fullmatch(mark.strip())
+    found = _MARK.fullmatch((mark or "").strip())
     if found is None or found[1] == found[3]:
         return None
     if found[2] == "=":
@@ -100,9 +102,8 @@ def game_verdict(decision: str | None, mark: str | None, text: str, order: GameO
     verdict = turned_back(decision, order)
     if verdict is None:
         return None, _invalid(decision)
-    stated = turned_back(mark, order) if mark else None
-    agrees = stated is not None and stated.winner == verdict.winner
-    return stated if agrees else verdict, None
+    stated = turned_back(mark, order)
+    return stated if stated is not None and stated.winner == verdict.winner else verdict, None
 
 
 def game_of(item: Item, judge: str, order: GameOrder, outcome: Outcome, part: str = "", **more: Any) -> Judgment:
@@ -162,14 +163,9 @@ class _PairRow(BenchmarkLine):
     response_model: str | None = None
 
     def item(self) -> Item:
-        item = pair_of(
-            self.item_id,
-            self.question,
-            (self.response_a, self.response_b),
-            category=self.category or self.subset,
-            label=self.label,
-            models=(self.response_model, self.response_model),
-        )
+        responses, models = (self.response_a, self.response_b), (self.response_model, self.response_model)
+        category = self.category or self.subset
+        item = pair_of(self.item_id, self.question, responses, category=category, label=self.label, models=models)
         if isinstance(item.label, Category):
             raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
         return item
@@ -198,8 +194,7 @@ class FolderReader:
         format: its name, for people.
         tables: of items.
         item_of: reads an item.
-        records: tables of judgments.
-        made: the judgments of a record on the items, by their ids.
+        records: tables of judgments, each with what makes the judgments of a record on the items, by their ids.
         first: what messages call the first of two items of one id.
         items: by their ids, as far as they are read.
     """
@@ -207,8 +202,7 @@ class FolderReader:
     format: str
     tables: Sequence[Table]
     item_of: Callable[[Line], Item]
-    records: Sequence[Table]
-    made: Callable[[Line, Mapping[str, Item]], list[Judgment]]
+    records: Sequence[tuple[Table, Callable[[Mapping[str, Item], Line], list[Judgment]]]]
     first: str
     items: dict[str, Item] = field(default_factory=dict, init=False)
 
@@ -216,8 +210,9 @@ class FolderReader:
         items = self.items = dict[str, Item]()
         for table in self.tables:
             yield from split(each(table.source, table.rows(), self._take))[1]
-        for table in self.records:
-            yield from LineReader(self.format, table.source, table.rows, lambda line: self.made(line, items)).read()
+        for table, made in self.records:
+            judgments = partial(made, items)
+            yield from LineReader(self.format, table.source, table.rows, judgments).read()
 
     def _take(self, line: Line) -> Item:
         item = self.item_of(line)
@@ -235,7 +230,7 @@ def paired(
 ) -> FolderReader:
     """A reader of judgments that refer to pairs in another file."""
 
-    def made(line: Line, items: Mapping[str, Item]) -> list[Judgment]:
+    def made(items: Mapping[str, Item], line: Line) -> list[Judgment]:
         given = row.model_validate(line.data)
         if given.item_id not in items:
             names = ", ".join(source.name for source in pairs)
@@ -245,5 +240,5 @@ def paired(
     def pair(line: Line) -> Item:
         return _PairRow.model_validate(line.data).item()
 
-    tables = [json_lines(source) for source in pairs]
-    return FolderReader(format_name, tables, pair, [json_lines(judgments)], made, "pair; the first pair")
+    tables, records = [json_lines(source) for source in pairs], [(json_lines(judgments), made)]
+    return FolderReader(format_name, tables, pair, records, "pair; the first pair")

@@ -18,18 +18,17 @@ from typing import Any
 from metajudge.readers.cells import cell, text_in
 from metajudge.readers.own_notes import KEY, is_ours
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, number_or_text
-from metajudge.readers.stated_scores import reason_text
+from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, named_score, number_or_text
 
 FORMAT = "Phoenix annotations"
-_PEOPLE = "HUMAN"
 
 
 def is_annotation(record: Mapping[str, Any]) -> bool:
     """Whether a record is an annotation without the texts of its span."""
     keys = record.keys()
-    named = "name" in keys or "annotation_name" in keys
-    return named and keys >= {"annotator_kind", "span_id"} and not keys & {"input", "output"}
+    return bool(keys & {"name", "annotation_name"}) and (
+        keys >= {"annotator_kind", "span_id"} and not keys & {"input", "output"}
+    )
 
 
 def is_span(record: Mapping[str, Any]) -> bool:
@@ -42,42 +41,26 @@ def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
     name = cell(row, "context.span_id")
     if not name:
         return None
-    asked, answered = (_attribute(row, f"{side}.value") for side in ("input", "output"))
-    return RecordedRun(
-        id=str(name), **asked_and_answered(asked, answered), model=text_in(_attribute(row, "llm.model_name"))
-    )
+    texts = asked_and_answered(_attribute(row, "input.value"), _attribute(row, "output.value"))
+    return RecordedRun(id=str(name), **texts, model=text_in(_attribute(row, "llm.model_name")))
 
 
 def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
     """An annotation, by a model or by a person; None for what ``metajudge push`` wrote."""
     if is_ours(row.get("metadata")) or f"metadata.{KEY}" in row:
         return None
-    name, run = str(row.get("annotation_name") or row["name"]), text_in(row.get("span_id"))
+    name, run, by = str(row.get("annotation_name") or row["name"]), text_in(row.get("span_id")), row.get("identifier")
     label, score = text_in(cell(row, "result.label")), number_or_text(cell(row, "result.score"))
-    by = text_in(row.get("identifier"))
-    value = label if label is not None else score
-    if row.get("annotator_kind") == _PEOPLE:
-        time = row.get("updated_at") or row.get("created_at")
+    by, value, time = text_in(by), score if label is None else label, row.get("updated_at") or row.get("created_at")
+    if row.get("annotator_kind") == "HUMAN":
         return PersonScore(name, by or text_in(row.get("user_id")), run, value, time)
-    return RecordedScore(
-        id=str(row.get("id") or f"{run}/{name}/{by or ''}"),
-        run=run,
-        judge=name if by is None else f"{by}/{name}",
-        value=value,
-        comment=reason_text(cell(row, "result.explanation")),
-        meta={
-            "source": row.get("annotator_kind"),
-            "judge_model": by,
-            "score": score if label is not None else None,
-            "time": row.get("updated_at") or row.get("created_at"),
-        },
-        name=name,
-    )
+    other = score if label is not None else None
+    noted = {"source": row.get("annotator_kind"), "judge_model": by, "score": other, "time": time}
+    told, own = cell(row, "result.explanation"), str(row.get("id") or f"{run}/{name}/{by or ''}")
+    return named_score(name, by, value, told, id=own, run=run, meta=noted)
 
 
 def _attribute(row: Mapping[str, Any], name: str) -> Any:
     """An attribute of a span: a column of the frame, or in nested data."""
     nested = row.get("attributes")
-    if isinstance(nested, Mapping):
-        return cell(nested, name)
-    return row.get(f"attributes.{name}")
+    return cell(nested, name) if isinstance(nested, Mapping) else row.get(f"attributes.{name}")

@@ -16,7 +16,7 @@ and what was asserted of it, and its id a digest of both: an output with two rub
 output that came again (``--repeat``, another run, another grader) are verdicts on one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -48,7 +48,6 @@ MODEL_GRADED = frozenset(
 """Assertions that a model decides."""
 
 SELECT_BEST = "select-best"
-HUMAN = "human"
 _RATING = "rating"
 """The name of every grade and rating: a rating is about the item that it stands beside."""
 _FAILURES = (
@@ -111,9 +110,109 @@ def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
             yield source.reject(number, "the entry of results.results is no object", b"")
 
 
+class _Graded(NamedTuple):
+    """A graded assertion of a result, with what the file says about the run."""
+
+    number: int
+    result: dict[str, Any]
+    entry: dict[str, Any]
+    run: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The assertion's type, without ``not-``."""
+        return str(self.entry["assertion"]["type"]).removeprefix("not-")
+
+    @property
+    def named(self) -> str | None:
+        """What the result is called by its own id, which both formats have."""
+        name = self.result.get("id")
+        return f"promptfoo/{name}" if isinstance(name, str) and name else None
+
+    @property
+    def of_run(self) -> str:
+        result = self.result
+        return str(self.run.get("evalId") or result.get("evalId") or result.get("evaluationId") or "promptfoo")
+
+    @property
+    def prompt(self) -> Any:
+        """The rendered prompt: a text, or a chat."""
+        raw = self.result["prompt"]["raw"]
+        return parsed(raw) if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
+
+    @property
+    def output(self) -> str:
+        result, output = self.result, (self.result.get("response") or {}).get("output")
+        if output is None:
+            said = f": {str(result['error'])[:200]}" if result.get("error") else ""
+            raise BadLine(f"response.output is missing{said}")
+        return text_of(output)
+
+    @property
+    def model(self) -> str:
+        provider = self.result.get("provider")
+        return str(provider.get("id") if isinstance(provider, dict) else provider)
+
+    @property
+    def category(self) -> str | None:
+        found = ((self.result.get("testCase") or {}).get("metadata") or {}).get("category")
+        return None if found is None else str(found)
+
+    @property
+    def instruction(self) -> str | None:
+        rendered = (self.entry.get("metadata") or {}).get("renderedAssertionValue")
+        value = self.entry["assertion"].get("value") if rendered is None else rendered
+        return None if value is None else text_of(value)
+
+    @property
+    def grader(self) -> str | None:
+        """The grader's model, where the assertion, the test or the configuration names it."""
+        test = (self.result.get("testCase") or {}).get("options") or {}
+        options = object_in(object_in(self.run.get("config")).get("defaultTest")).get("options") or {}
+        given = (self.entry["assertion"].get("provider"), test.get("provider"), options.get("provider"))
+        return next((name for provider in given if (name := _provider(provider))), None)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the grader gave no verdict, where it failed: promptfoo writes the score 0 for it."""
+        said = reason_text(self.entry.get("reason"))
+        flagged = (self.entry.get("metadata") or {}).get("graderError") is True
+        return f"the grader failed: {said or 'no reason given'}" if flagged else failure_in(said)
+
+    @property
+    def time(self) -> str | None:
+        """When the grader answered, else when the output came, where the model was asked over HTTP."""
+        for answered in (self.entry, self.result.get("response") or {}):
+            http = (answered.get("metadata") or {}).get("http") or {}
+            date = (http.get("headers") or {}).get("date")
+            if isinstance(date, str):
+                with suppress(ValueError):
+                    return parsedate_to_datetime(date).isoformat()
+        return None
+
+    def item(self) -> RecordedRun:
+        """The output and what was asserted of it."""
+        assertion, spoken = self.entry["assertion"], messages(self.prompt)
+        question, answer, model, category = text_of(self.prompt), self.output, self.model, self.category
+        content = {
+            "question": question,
+            "responses": {"A": answer},
+            "category": category,
+            "models": {"A": model},
+            "conversation": [{"role": role, "content": text} for role, text in spoken],
+        }
+        name = digest([content, assertion["type"], assertion.get("metric"), self.instruction])[:20]
+        named = f"promptfoo/{name}"
+        return RecordedRun(named, question, answer, category=category, model=model, conversation=spoken)
+
+    def row(self, made: Callable[[], AssessedRun]) -> RunRow:
+        """What is reported where it cannot be read: its place and what was said, and no configuration of providers."""
+        return RunRow(self.number, made, _place_and_words(self.result, self.entry), EXCERPT)
+
+
 def _rows(source: Source, *, lines: bool) -> Iterator[RunRow | Reject]:
     """A row for every assertion that a model graded, for the ratings of an output, and for every choice of a best."""
-    best: dict[tuple[str, str], list[_Shown]] = {}
+    best: dict[tuple[str, str], list[_Graded]] = {}
     types: set[str] = set()
     for row in _results(source, lines=lines):
         if isinstance(row, Reject):
@@ -121,107 +220,68 @@ def _rows(source: Source, *, lines: bool) -> Iterator[RunRow | Reject]:
             continue
         number, result, run = row.number, row.data["result"], row.data["run"]
         try:
-            entries = list(_components(result.get("gradingResult")))
+            entries = [_Graded(number, result, one, run) for one in _components(result.get("gradingResult"))]
             for one in entries:
-                if _kind(one) == SELECT_BEST:
-                    key = str(result["testIdx"]), str(one["assertion"].get("value"))
-                    best.setdefault(key, []).append(_Shown(number, result, one, run))
+                if one.kind == SELECT_BEST:
+                    best.setdefault((str(result["testIdx"]), str(one.entry["assertion"].get("value"))), []).append(one)
         except UNREADABLE as error:
             excerpt = orjson.dumps(_place_and_words(result, {}), default=str)[:EXCERPT]
             yield source.reject(number, why(error, _SHAPE), excerpt)
             continue
-        types.update(map(_kind, entries))
-        for count, one in enumerate(entries):
-            if _kind(one) in MODEL_GRADED:
-                grade = partial(_grade, _Shown(number, result, one, run), count)
-                yield RunRow(number, grade, _place_and_words(result, one), EXCERPT)
+        types.update(one.kind for one in entries)
+        yield from (one.row(partial(_grade, one, at)) for at, one in enumerate(entries) if one.kind in MODEL_GRADED)
         with suppress(*UNREADABLE):  # then every grade of it is a reject
-            yield RunRow(number, partial(AssessedRun, None, (), _ratings(result, entries)))
+            yield RunRow(number, partial(AssessedRun, None, (), _ratings(entries)))
     for (test, _), shown in best.items():
-        words = _place_and_words(shown[0].result, shown[0].entry)
-        yield RunRow(shown[0].number, partial(_best, test, shown), words, EXCERPT)
+        yield shown[0].row(partial(_best, test, shown))
     if types and not types & (MODEL_GRADED | {SELECT_BEST}):
         kinds = ", ".join(sorted(types))
         reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
         yield Reject(source.name, 1, reason, "")
 
 
-def _kind(entry: dict[str, Any]) -> str:
-    """The type of a graded assertion, without ``not-``."""
-    return str(entry["assertion"]["type"]).removeprefix("not-")
-
-
 def _components(grading: Any) -> Iterator[dict[str, Any]]:
     """Every graded assertion; assertion sets contain nested ones."""
     if not isinstance(grading, dict):
         return
-    components = grading.get("componentResults")
-    if components:
+    if components := grading.get("componentResults"):
         for component in components:
             yield from _components(component)
-        return
-    if (grading.get("assertion") or {}).get("type"):
+    elif (grading.get("assertion") or {}).get("type"):
         yield grading
 
 
-def _ratings(result: dict[str, Any], entries: list[dict[str, Any]]) -> list[PersonScore]:
+def _ratings(entries: list[_Graded]) -> list[PersonScore]:
     """What people said of an output as a whole: of the only thing graded, or of nothing that the file names."""
-    rated = [one.get("pass") for one in entries if _kind(one) == HUMAN]
-    if not rated:
-        return []
-    items = {_judged(result, one).id for one in entries if _kind(one) in MODEL_GRADED}
+    rated = [one.entry.get("pass") for one in entries if one.kind == "human"]
+    items = {one.item().id for one in entries if one.kind in MODEL_GRADED} if rated else set()
     target = items.pop() if len(items) == 1 else None
     return [PersonScore(_RATING, target=target, value=value) for value in rated]
 
 
-def _judged(result: dict[str, Any], entry: dict[str, Any]) -> RecordedRun:
-    """An output and what was asserted of it."""
-    assertion, spoken = entry["assertion"], messages(_prompt(result))
-    question, answer, model = text_of(_prompt(result)), _output(result), _model(result)
-    content = {
-        "question": question,
-        "responses": {"A": answer},
-        "category": _category(result),
-        "models": {"A": model},
-        "conversation": [{"role": role, "content": text} for role, text in spoken],
-    }
-    name = digest([content, assertion["type"], assertion.get("metric"), _instruction(entry)])
-    return RecordedRun(
-        f"promptfoo/{name[:20]}", question, answer, category=_category(result), model=model, conversation=spoken
-    )
-
-
-def _grade(graded: "_Shown", count: int) -> AssessedRun:
-    _, result, entry, run = graded
-    place = _place(result, run)
-    failure = _failure(entry)
+def _grade(graded: _Graded, count: int) -> AssessedRun:
+    result, entry, failure = graded.result, graded.entry, graded.failure
+    place = graded.named or f"{graded.of_run}/{result['testIdx']}/{result['promptIdx']}"
     verdict, missing = grade_of(entry.get("score"), "score") if failure is None else (None, failure)
-    grader = _grader(result, entry, run)
+    grader = graded.grader
     score = RecordedScore(
         id=f"{place}/{count}",
-        judge=f"{grader or 'promptfoo'}/{_kind(entry)}",
+        judge=f"{grader or 'promptfoo'}/{graded.kind}",
         value=verdict,
         error=missing,
         comment=reason_text(entry.get("reason")),
-        instruction=_instruction(entry),
+        instruction=graded.instruction,
         meta={
             "assertion": entry["assertion"]["type"],
             "pass": entry.get("pass"),
             "metric": entry["assertion"].get("metric"),
-            "time": _time(result, entry),
+            "time": graded.time,
             "judge_model": grader,
         },
         about=_RATING,
         place="",
     )
-    return AssessedRun(_judged(result, entry), [score])
-
-
-def _failure(entry: dict[str, Any]) -> str | None:
-    """Why the grader gave no verdict, where it failed: promptfoo writes the score 0 for it."""
-    said = reason_text(entry.get("reason"))
-    flagged = (entry.get("metadata") or {}).get("graderError") is True
-    return f"the grader failed: {said or 'no reason given'}" if flagged else failure_in(said)
+    return AssessedRun(graded.item(), [score])
 
 
 def failure_in(reason: str) -> str | None:
@@ -230,129 +290,50 @@ def failure_in(reason: str) -> str | None:
     return f"the grader failed: {reason}" if failed else None
 
 
-def _time(result: dict[str, Any], entry: dict[str, Any]) -> str | None:
-    """When the grader answered, else when the output came; both formats have it where the model was asked over HTTP."""
-    for answered in (entry, result.get("response") or {}):
-        http = (answered.get("metadata") or {}).get("http") or {}
-        date = (http.get("headers") or {}).get("date")
-        if isinstance(date, str):
-            try:
-                return parsedate_to_datetime(date).isoformat()
-            except ValueError:
-                continue
-    return None
-
-
 def _place_and_words(result: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a result that cannot be read: its place and what was said, and no configuration of providers."""
     place = {name: result.get(name) for name in ("id", "testIdx", "promptIdx")}
     return place | {name: entry.get(name) for name in ("score", "pass", "reason")}
 
 
-class _Shown(NamedTuple):
-    """A graded assertion of a result, with what the file says about the run."""
-
-    number: int
-    result: dict[str, Any]
-    entry: dict[str, Any]
-    run: dict[str, Any]
-
-
-def _best(test: str, shown: list[_Shown]) -> AssessedRun:
+def _best(test: str, shown: list[_Graded]) -> AssessedRun:
     """``select-best``: the outputs of one test side by side, of which the judge chose one."""
-    with inside(f"select-best of test {test}", _SHAPE):
+    place = f"select-best of test {test}"
+    with inside(place, _SHAPE):
         shown = sorted(shown, key=lambda one: int(one.result["promptIdx"]))
-        number, first, entry, run = shown[0]
-        winners = [index for index, one in enumerate(shown) if one.entry.get("pass")]
-        failure = None if winners else _failure(entry)
-        if len(shown) < 2 or (len(winners) != 1 and failure is None):
-            raise BadLine(f"{len(winners)} of {len(shown)} outputs are chosen, not one of several")
-        names = [letters(index) for index in range(len(shown))]
-        name = f"{_place(first, run)}/{SELECT_BEST}" if _named(first) else f"{_run(first, run)}/{test}"
+        first, ids = shown[0], [letters(index) for index in range(len(shown))]
+        chosen = [index for index, one in enumerate(shown) if one.entry.get("pass")]
+        failure = None if chosen else first.failure
+        if len(shown) < 2 or (len(chosen) != 1 and failure is None):
+            raise BadLine(f"{len(chosen)} of {len(shown)} outputs are chosen, not one of several")
+        name = f"{first.named}/{SELECT_BEST}" if first.named else f"{first.of_run}/{test}"
+        verdict = None
+        if failure is None:
+            best, others = ids[chosen[0]], tuple(one for at, one in enumerate(ids) if at != chosen[0])
+            verdict = Pairwise(best, others[0], 1) if len(others) == 1 else Ranking(((best,), others))
         item = RecordedRun(
             id=name,
-            question=text_of(_prompt(first)),
+            question=text_of(first.prompt),
             answer=None,
-            answers={name: _output(one.result) for name, one in zip(names, shown, strict=True)},
-            category=_category(first),
-            models={name: _model(one.result) for name, one in zip(names, shown, strict=True)},
+            answers={side: one.output for side, one in zip(ids, shown, strict=True)},
+            category=first.category,
+            models={side: one.model for side, one in zip(ids, shown, strict=True)},
         )
-        grader = _grader(first, entry, run)
         score = RecordedScore(
-            id=name if _named(first) else f"{name}/{SELECT_BEST}/{number}",
-            judge=f"{grader or 'promptfoo'}/{SELECT_BEST}",
-            value=None if failure is not None else _chosen(names, winners[0]),
+            id=name if first.named else f"{name}/{SELECT_BEST}/{first.number}",
+            judge=f"{first.grader or 'promptfoo'}/{SELECT_BEST}",
+            value=verdict,
             error=failure,
-            comment=reason_text(shown[winners[0]].entry.get("reason")) if winners else "",
-            instruction=_instruction(entry),
-            meta={"assertion": SELECT_BEST, "judge_model": grader or None},
+            comment=reason_text(shown[chosen[0]].entry.get("reason")) if chosen else "",
+            instruction=first.instruction,
+            meta={"assertion": SELECT_BEST, "judge_model": first.grader or None},
             about="",
-            place=f"select-best of test {test}",
+            place=place,
         )
     return AssessedRun(item, [score])
 
 
-def _chosen(names: list[str], winner: int) -> Pairwise | Ranking:
-    others = [name for index, name in enumerate(names) if index != winner]
-    best = names[winner]
-    return Pairwise(best, others[0], 1) if len(others) == 1 else Ranking(((best,), tuple(others)))
-
-
-def _place(result: dict[str, Any], run: dict[str, Any]) -> str:
-    """What an output is called: the result's own id, which both formats have."""
-    return _named(result) or f"{_run(result, run)}/{result['testIdx']}/{result['promptIdx']}"
-
-
-def _named(result: dict[str, Any]) -> str | None:
-    name = result.get("id")
-    return f"promptfoo/{name}" if isinstance(name, str) and name else None
-
-
-def _run(result: dict[str, Any], run: dict[str, Any]) -> str:
-    return str(run.get("evalId") or result.get("evalId") or result.get("evaluationId") or "promptfoo")
-
-
-def _prompt(result: dict[str, Any]) -> Any:
-    """The rendered prompt: a text, or a chat."""
-    raw = result["prompt"]["raw"]
-    return parsed(raw) if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
-
-
-def _output(result: dict[str, Any]) -> str:
-    output = (result.get("response") or {}).get("output")
-    if output is None:
-        raise BadLine(f"response.output is missing{': ' + str(result['error'])[:200] if result.get('error') else ''}")
-    return text_of(output)
-
-
-def _model(result: dict[str, Any]) -> str:
-    provider = result.get("provider")
-    return str(provider.get("id") if isinstance(provider, dict) else provider)
-
-
-def _category(result: dict[str, Any]) -> str | None:
-    found = ((result.get("testCase") or {}).get("metadata") or {}).get("category")
-    return None if found is None else str(found)
-
-
-def _instruction(entry: dict[str, Any]) -> str | None:
-    rendered = (entry.get("metadata") or {}).get("renderedAssertionValue")
-    value = entry["assertion"].get("value") if rendered is None else rendered
-    return None if value is None else text_of(value)
-
-
-def _grader(result: dict[str, Any], entry: dict[str, Any], run: dict[str, Any]) -> str | None:
-    """The grader's model, where the assertion, the test or the configuration names it."""
-    test = (result.get("testCase") or {}).get("options") or {}
-    options = object_in(object_in(run.get("config")).get("defaultTest")).get("options") or {}
-    given = (entry["assertion"].get("provider"), test.get("provider"), options.get("provider"))
-    return next((name for provider in given if (name := _provider(provider))), None)
-
-
 def _provider(value: Any) -> str | None:
     """A provider is a name, an object with an id, or a map by use (``text``)."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, dict):
         return value["id"] if isinstance(value.get("id"), str) else _provider(value.get("text"))
-    return None
+    return value if isinstance(value, str) else None

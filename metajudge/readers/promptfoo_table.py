@@ -13,10 +13,9 @@ variables filled in. Ids are ``promptfoo/DIGEST/row/output/metric``, by a digest
 import csv
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,15 +29,14 @@ from metajudge.readers.tables import CsvRow, csv_rows
 from metajudge.types.digests import digest
 
 _FIXED = ("Status", "Score", "Named Scores")
-_LAST = ("Grader Reason", "Comment")
+_REASON, _COMMENT = _LAST = ("Grader Reason", "Comment")
 _METRIC = "Metric: "
 _SHAPE = "a row of promptfoo's table"
 _VARIABLE = re.compile(r"\{\{\s{0,9}([\w.-]{1,80})\s{0,9}\}\}")
 _HEADING = re.compile(r"\[([^\[\]]{1,200})\] ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Output:
+class _Output(NamedTuple):
     """The columns of one prompt's outputs.
 
     Attributes:
@@ -79,28 +77,28 @@ def _graded(source: Source) -> Iterator[RunRow | Reject]:
     header = next(rows).cells
     outputs = _outputs(header)
     for number, (_, raw, row, fault) in enumerate(rows, start=2):
-        if isinstance(fault, UnicodeDecodeError) and len(row) == len(header):
-            yield source.reject(number, "the row contains bytes that are not UTF-8", _excerpt(row))
-            continue
+        excerpt = orjson.dumps(list(row))[:EXCERPT] if row else raw[:EXCERPT]
         if len(row) != len(header):
             cells = f"the row has {len(row)} cells, the header {len(header)}"
-            reason = f"not CSV: {fault}" if isinstance(fault, csv.Error) else cells
-            yield source.reject(number, reason, _excerpt(row) if row else raw[:EXCERPT])
+            yield source.reject(number, f"not CSV: {fault}" if isinstance(fault, csv.Error) else cells, excerpt)
+            continue
+        if isinstance(fault, UnicodeDecodeError):
+            yield source.reject(number, "the row contains bytes that are not UTF-8", excerpt)
             continue
         variables = dict(zip(header[: outputs[0].place], row, strict=False))
         for index, output in enumerate(outputs):
             said = output.cells(row)
             if not any(said.values()):
                 continue  # a test that this prompt was not run on
+            text, place = said[output.names[0]], f"promptfoo/{run}/{number}/{index}"
             try:
                 if said["Status"] == "ERROR":
-                    raise BadLine(f"the output has the status ERROR: {said[_LAST[0]] or said[output.names[0]]}"[:300])
-                content, scores = _content(output.names[0], said, variables), _scores(said)
+                    raise BadLine(f"the output has the status ERROR: {said[_REASON] or text}"[:300])
+                content, scores = _content(output.names[0], text, variables), _scores(said)
             except UNREADABLE as error:
-                yield source.reject(number, why(error, _SHAPE), _excerpt(row))
+                yield source.reject(number, why(error, _SHAPE), excerpt)
                 continue
             for name, value in scores.items():
-                place = f"promptfoo/{run}/{number}/{index}" + (f"/{name}" if name else "")
                 run_of = partial(_run_of, place, content, said, name, value, alone=len(scores) == 1)
                 yield RunRow(number, run_of, row, EXCERPT)
 
@@ -108,28 +106,23 @@ def _graded(source: Source) -> Iterator[RunRow | Reject]:
 def _run_of(
     place: str, content: dict[str, Any], cells: dict[str, str], name: str, value: Any, *, alone: bool
 ) -> AssessedRun:
-    reason = cells[_LAST[0]]
+    reason, about = cells[_REASON], name or "Score"
     failure = failure_in(reason) if alone else None
-    with inside(name or "Score", _SHAPE):
-        verdict, missing = grade_of(value, name or "Score") if failure is None else (None, failure)
-    said = {"metric": name, "reason": "" if alone else reason, "comment": cells[_LAST[1]]}
+    with inside(about, _SHAPE):
+        verdict, missing = grade_of(value, about) if failure is None else (None, failure)
+    said = {"metric": name, "reason": "" if alone else reason, "comment": cells[_COMMENT]}
     score = RecordedScore(
-        id=place,
+        id=f"{place}/{name}" if name else place,
         judge=f"promptfoo/{name}" if name else "promptfoo",
         value=verdict,
         error=missing,
         comment=reason if alone else "",
         meta={key: text or None for key, text in said.items()},
         about="",
-        place=name or "Score",
+        place=about,
     )
-    run = RecordedRun(
-        id=f"promptfoo/{digest([content, name])[:20]}",
-        question=content["question"],
-        answer=content["responses"]["A"],
-        models=content["models"],
-    )
-    return AssessedRun(run, [score])
+    answer, named = content["responses"]["A"], f"promptfoo/{digest([content, name])[:20]}"
+    return AssessedRun(RecordedRun(named, content["question"], answer, models=content["models"]), [score])
 
 
 def _scores(cells: dict[str, str]) -> dict[str, Any]:
@@ -141,27 +134,23 @@ def _scores(cells: dict[str, str]) -> dict[str, Any]:
     return scores or {"": cells["Score"]}
 
 
-def _content(heading: str, cells: dict[str, str], variables: dict[str, str]) -> dict[str, Any]:
+def _content(heading: str, text: str, variables: Mapping[str, str]) -> dict[str, Any]:
     """An item without its id, which is a digest of it and of the metric."""
     found = _HEADING.match(heading)
     template = heading if found is None else heading[found.end() :]
     filled = _VARIABLE.sub(lambda match: variables.get(match[1], match[0]), template)
     if filled == template and variables:  # the name of a prompt, not its text
-        filled = "\n".join([template, *(f"{name}: {text}" for name, text in variables.items())])
-    return {
-        "question": filled,
-        "responses": {"A": cells[heading]},
-        "models": None if found is None else {"A": found[1]},
-    }
+        filled = "\n".join([template, *(f"{name}: {one}" for name, one in variables.items())])
+    return {"question": filled, "responses": {"A": text}, "models": None if found is None else {"A": found[1]}}
 
 
 def _outputs(header: Sequence[str]) -> list[_Output]:
     """The columns of each prompt: a text, status, score, named scores, the metrics, reason, comment."""
     found = []
     for start in range(1, len(header) - len(_FIXED)):
-        if tuple(header[start : start + len(_FIXED)]) != _FIXED:
-            continue
         end = start + len(_FIXED)
+        if tuple(header[start:end]) != _FIXED:
+            continue
         while end < len(header) and header[end].startswith(_METRIC):
             end += 1
         if tuple(header[end : end + len(_LAST)]) == _LAST:
@@ -187,7 +176,3 @@ def _is_same_run(table: Source, results: Source, *, lines: bool) -> bool:
         return texts == outputs_of(results, lines=lines)
     except (*UNREADABLE, IndexError):
         return False
-
-
-def _excerpt(row: Sequence[str]) -> bytes:
-    return orjson.dumps(list(row))[:EXCERPT]

@@ -16,20 +16,12 @@ the edited output.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from metajudge.readers import scored_runs as runs
 from metajudge.readers.cells import nested
 from metajudge.readers.conversations import is_chat
 from metajudge.readers.lines import BadLine
 from metajudge.readers.people import PersonScore
-from metajudge.readers.scored_runs import (
-    AssessedRun,
-    RecordedRun,
-    RecordedScore,
-    RunTexts,
-    asked_and_answered,
-    reference_text,
-    score_in_column,
-)
-from metajudge.readers.stated_scores import JUDGES, VALUES, reason_text, stated, stated_columns
+from metajudge.readers.stated_scores import JUDGES, VALUES, stated, stated_columns
 from metajudge.types import digest
 
 FORMAT = "Ragas scores"
@@ -57,21 +49,18 @@ _OTHERS: Final = frozenset(
 def is_row(record: Mapping[str, Any]) -> bool:
     """Whether a record is a sample with at least one metric."""
     new = "user_input" in record and ("response" in record or is_chat(record["user_input"]))
-    old = record.keys() >= {"question", "answer", "contexts"}
-    return (new or old) and bool(_metrics(record))
+    return (new or record.keys() >= {"question", "answer", "contexts"}) and bool(_metrics(record))
 
 
-def row_of(row: Mapping[str, Any]) -> AssessedRun:
+def row_of(row: Mapping[str, Any]) -> runs.AssessedRun:
     """A sample with its metrics.
 
     Raises:
         BadLine: a conversation without an answer.
     """
-    sample = {_OLD.get(name, name): value for name, value in row.items()}
-    run = _run(sample)
     model = next((str(row[name]) for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
-    scores = [score_in_column(name, score, model) for name, score in stated_columns(row, _metrics(row))]
-    return AssessedRun(run, scores)
+    scores = [runs.score_in_column(name, score, model) for name, score in stated_columns(row, _metrics(row))]
+    return runs.AssessedRun(_run(row), scores)
 
 
 def is_annotation(record: Mapping[str, Any]) -> bool:
@@ -87,19 +76,18 @@ def annotations_in(data: Mapping[str, Any]) -> list[Any] | None:
     return [{**one, _METRIC: name} for name, one in given]
 
 
-def annotation_of(row: Mapping[str, Any]) -> AssessedRun:
+def annotation_of(row: Mapping[str, Any]) -> runs.AssessedRun:
     """An annotated output as a verdict with a label.
 
     Raises:
         BadLine: a conversation without an answer.
     """
-    name = str(row.get(_METRIC) or "metric")
-    run = _run({_OLD.get(key, key): value for key, value in row["metric_input"].items()})
+    name, run = str(row.get(_METRIC) or "metric"), _run(row["metric_input"])
     prompts = [one for one in row["prompts"].values() if isinstance(one, Mapping)]
     said = prompts[-1].get("prompt_output") if prompts else None
-    score = RecordedScore(judge=name, value=row["metric_output"], comment=reason_text(stated(said).reason), name=name)
+    score = runs.named_score(name, None, row["metric_output"], stated(said).reason)
     label = row["metric_output"] if row["is_accepted"] is True else _corrected(row, prompts)
-    return AssessedRun(run, [score], [PersonScore(name, None, None, label)])
+    return runs.AssessedRun(run, [score], [PersonScore(name, None, None, label)])
 
 
 def _corrected(row: Mapping[str, Any], prompts: list[Mapping[str, Any]]) -> Any:
@@ -117,26 +105,22 @@ def _metrics(row: Mapping[str, Any]) -> list[str]:
     return [name for name in row if name not in taken and name.strip().casefold().replace(" ", "_") not in _OTHERS]
 
 
-def _run(sample: Mapping[str, Any]) -> RecordedRun:
-    texts = _texts(sample)
-    contexts = _listed(sample.get("retrieved_contexts"))
-    if contexts and texts["question"] is not None:
-        shown = "\n".join(f"{number}. {text}" for number, text in enumerate(contexts, start=1))
-        texts = {**texts, "question": f"{texts['question']}\n\nRetrieved contexts:\n{shown}"}
-    reference = reference_text(sample.get("reference"))
-    name = f"ragas/{digest([texts['question'] or '', texts['answer'] or '', reference or ''])[:16]}"
-    return RecordedRun(name, **texts, reference=reference)
-
-
-def _texts(sample: Mapping[str, Any]) -> RunTexts:
+def _run(row: Mapping[str, Any]) -> runs.RecordedRun:
     """Question and answer; of a conversation its messages, the last one of which is judged."""
+    sample = {_OLD.get(name, name): value for name, value in row.items()}
     asked, answered = sample.get("user_input"), sample.get("response")
     talk = _listed(asked) if isinstance(asked, str) and asked.startswith("[{") else asked
-    if not isinstance(talk, list) or not is_chat(talk) or answered not in (None, ""):
-        return asked_and_answered(asked, answered)
-    if str(talk[-1].get("type") or talk[-1].get("role")).casefold() not in ("ai", "assistant"):
-        raise BadLine("user_input: the conversation does not end with an answer")
-    return asked_and_answered(talk[:-1] if len(talk) > 2 else talk[0].get("content"), talk[-1].get("content"))
+    if isinstance(talk, list) and is_chat(talk) and answered in (None, ""):
+        if str(talk[-1].get("type") or talk[-1].get("role")).casefold() not in ("ai", "assistant"):
+            raise BadLine("user_input: the conversation does not end with an answer")
+        asked, answered = talk[:-1] if len(talk) > 2 else talk[0].get("content"), talk[-1].get("content")
+    texts, contexts = runs.asked_and_answered(asked, answered), _listed(sample.get("retrieved_contexts"))
+    if contexts and texts["question"] is not None:
+        shown = "\n".join(f"{number}. {text}" for number, text in enumerate(contexts, start=1))
+        texts["question"] += f"\n\nRetrieved contexts:\n{shown}"
+    reference = runs.reference_text(sample.get("reference"))
+    name = f"ragas/{digest([texts['question'] or '', texts['answer'] or '', reference or ''])[:16]}"
+    return runs.RecordedRun(name, **texts, reference=reference)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -8,7 +8,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -115,12 +115,9 @@ def _json_ballot(line: Line) -> FileBallot:
     value = data[key]
     if value is None:
         raise InputError(f"'{key}' is null: a ballot without a ranking")
-    if isinstance(value, str):
-        ranking = ranking_from_text(value)
-    elif isinstance(value, list):
-        ranking = _listed(value)
-    else:
+    if not isinstance(value, str | list):
         raise InputError(f"'{key}' is neither a list of candidates nor text such as 'B > A = C'")
+    ranking = ranking_from_text(value) if isinstance(value, str) else _listed(value)
     weight = weight_of(data.get("weight", 1))
     return FileBallot(ranking, weight, _name(data, VOTERS), _name(data, QUESTIONS), line.number)
 
@@ -251,60 +248,50 @@ def read_judged_rankings(source: Source, mapping: FieldMap | None = None) -> Ran
     Raises:
         InputError: the file contains no judgments that can be read, or none of them says who wrote the responses.
     """
-    found = _Found(source.name)
+    rejects: list[Reject] = []
+    named: list[FileBallot] = []
+    by_id: list[tuple[Judgment, FileBallot]] = []
+    slots: list[tuple[str, ...]] = []
+
+    def reject(judgment: Judgment, number: int, reason: str) -> None:
+        rejects.append(Reject(source.name, number, f"{judgment.id}: {reason}", str(judgment.verdict)))
+
     for number, record in enumerate(open_judgments([source.path], mapping=mapping).scan(), start=1):
         if isinstance(record, Reject):
-            found.rejects.append(record)
+            rejects.append(record)
             continue
         try:
-            found.add(record, number)
+            verdict, models = _compared(record), record.item.models or {}
+            names = {name: models[name] for name in verdict.ids if name in models}
+            if names.keys() >= set(verdict.ids):
+                if len(set(names.values())) < len(names):
+                    raise InputError("one model wrote several of the responses")
+                named.append(_judged_ballot(record, verdict, number, names))
+            elif names or are_slots(verdict.ids):
+                slots.append(verdict.ids)
+                raise InputError(_unnamed(verdict.ids))
+            else:
+                by_id.append((record, _judged_ballot(record, verdict, number, {name: name for name in verdict.ids})))
         except InputError as error:
-            found.reject(record, number, str(error))
-    return found.file()
+            reject(record, number, str(error))
+    ballots = named
+    if not named and not slots and _recur(judgment for judgment, _ in by_id):
+        ballots = [ballot for _, ballot in by_id]
+    else:
+        for judgment, ballot in by_id:
+            slots.append(tuple(name for group in ballot.ranking for name in group))
+            reject(judgment, ballot.line, _unnamed(slots[-1]))
+    if not ballots and slots:
+        raise InputError(_models_not_named(source.name, slots))
+    rejects.sort(key=lambda one: one.line)
+    return RankingFile(source.name, "judgments", None, tuple(ballots), tuple(rejects))
 
 
-@dataclass(slots=True)
-class _Found:
-    name: str
-    rejects: list[Reject] = field(default_factory=list)
-    named: list[FileBallot] = field(default_factory=list)
-    by_id: list[tuple[Judgment, FileBallot]] = field(default_factory=list)
-    slots: list[tuple[str, ...]] = field(default_factory=list)
-
-    def add(self, judgment: Judgment, number: int) -> None:
-        verdict, models = _compared(judgment), judgment.item.models or {}
-        named = {name: models[name] for name in verdict.ids if name in models}
-        if len(named) == len(verdict.ids):
-            if len(set(named.values())) < len(named):
-                raise InputError("one model wrote several of the responses")
-            self.named.append(_judged_ballot(judgment, verdict, number, named))
-            return
-        if named or are_slots(verdict.ids):
-            self.slots.append(verdict.ids)
-            raise InputError(_unnamed(verdict.ids))
-        self.by_id.append((judgment, _judged_ballot(judgment, verdict, number, {name: name for name in verdict.ids})))
-
-    def reject(self, judgment: Judgment, number: int, reason: str) -> None:
-        self.rejects.append(Reject(self.name, number, f"{judgment.id}: {reason}", str(judgment.verdict)))
-
-    def file(self) -> RankingFile:
-        ballots = self.named
-        if not ballots and not self.slots and self._recur():
-            ballots = [ballot for _, ballot in self.by_id]
-        else:
-            for judgment, ballot in self.by_id:
-                self.slots.append(tuple(name for group in ballot.ranking for name in group))
-                self.reject(judgment, ballot.line, _unnamed(self.slots[-1]))
-        if not ballots and self.slots:
-            raise InputError(_models_not_named(self.name, self.slots))
-        rejects = sorted(self.rejects, key=lambda one: one.line)
-        return RankingFile(self.name, "judgments", None, tuple(ballots), tuple(rejects))
-
-    def _recur(self) -> bool:
-        """Whether some response id occurs in several items, as a candidate's name does."""
-        items = {(judgment.item.id, name) for judgment, _ in self.by_id for name in judgment.item.responses}
-        seen = Counter(name for _, name in items)
-        return len({item for item, _ in items}) == 1 or any(count > 1 for count in seen.values())
+def _recur(judgments: Iterable[Judgment]) -> bool:
+    """Whether some response id occurs in several items, as a candidate's name does."""
+    items = {(one.item.id, name) for one in judgments for name in one.item.responses}
+    seen = Counter(name for _, name in items)
+    return len({item for item, _ in items}) == 1 or any(count > 1 for count in seen.values())
 
 
 def _compared(judgment: Judgment) -> Pairwise | Ranking:
@@ -317,11 +304,10 @@ def _compared(judgment: Judgment) -> Pairwise | Ranking:
 
 
 def _judged_ballot(judgment: Judgment, verdict: Pairwise | Ranking, number: int, names: dict[str, str]) -> FileBallot:
-    groups: Groups
-    if isinstance(verdict, Pairwise):
-        groups = ((verdict.first,), (verdict.second,)) if verdict.strength else ((verdict.first, verdict.second),)
-    else:
+    if isinstance(verdict, Ranking):
         groups = verdict.groups
+    else:
+        groups = ((verdict.first,), (verdict.second,)) if verdict.strength else ((verdict.first, verdict.second),)
     ranking = tuple(tuple(names[name] for name in group) for group in groups)
     return FileBallot(ranking, Fraction(1), judgment.judge, judgment.item.id, number)
 

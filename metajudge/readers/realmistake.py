@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from metajudge.readers.lines import Line
-from metajudge.readers.pairs import BenchmarkLine
-from metajudge.types import Item, Judgment
+from metajudge.readers.pairs import NO_VERDICT, BenchmarkLine
+from metajudge.types import Judgment
 
 FORMAT = "ReaLMistake detections"
 WITHHELD = "(the text is not part of the recorded verdicts)"
@@ -34,11 +34,6 @@ class _Example(BaseModel):
     llm_response_model: str | None = None
     difficulty: str | None = None
 
-    @property
-    def name(self) -> str:
-        """The id without the model that answered."""
-        return self.id.removesuffix(f"_{self.llm_response_model}")
-
 
 class DetectionRow(BenchmarkLine):
     """A line: what one judge said of one response by one prompt; ``prediction`` is null where nothing was read."""
@@ -50,35 +45,20 @@ class DetectionRow(BenchmarkLine):
     judge: str
     prompt_name: str
 
-    def item(self) -> Item:
-        """The response, its experts' label and its task as category."""
-        model = self.metadata.llm_response_model
-        return Item.model_validate(
-            {
-                "id": self.metadata.id,
-                "question": f"{self.metadata.task_name}: {self.metadata.name}",
-                "responses": {RESPONSE: WITHHELD},
-                "category": self.metadata.task_name,
-                "label": self.label,
-                "models": {RESPONSE: model} if model else None,
-            }
-        )
-
 
 def is_detection(record: Mapping[str, Any]) -> bool:
     """Whether a record is one of this format."""
     metadata = record.get("metadata")
-    return (
-        record.keys() >= {"prediction", "label", "judge", "prompt_name"}
-        and isinstance(metadata, dict)
-        and metadata.keys() >= {"id", "task_name"}
-    )
+    known = record.keys() >= {"prediction", "label", "judge", "prompt_name"} and isinstance(metadata, dict)
+    return known and record["metadata"].keys() >= {"id", "task_name"}
 
 
 def judgments(line: Line) -> list[Judgment]:
-    """The judgment of a row."""
+    """The judgment of a row; its category is the task, its label the experts'."""
     row = DetectionRow.model_validate(line.data)
     judge, example = f"{row.judge}/{row.prompt_name}", row.metadata
+    model, task = example.llm_response_model, example.task_name
+    text = (row.response or "").strip()
     meta = {
         "dataset": "realmistake",
         "judge_model": row.judge,
@@ -86,17 +66,21 @@ def judgments(line: Line) -> list[Judgment]:
         "task_source": example.task_source,
         "difficulty": example.difficulty,
     }
-    text = (row.response or "").strip()
-    why = "no verdict could be read from the judge's answer" if text else "the judge's answer is empty"
-    judgment = Judgment.model_validate(
-        {
-            "id": f"{example.id}/{judge}",
-            "item": row.item(),
-            "judge": judge,
-            "verdict": row.prediction,
-            "no_verdict": None if row.prediction is not None else why,
-            "rationale": text,
-            "meta": {name: value for name, value in meta.items() if value is not None},
-        }
-    )
-    return [judgment]
+    item = {
+        "id": example.id,
+        "question": f"{task}: {example.id.removesuffix(f'_{model}')}",
+        "responses": {RESPONSE: WITHHELD},
+        "category": task,
+        "label": row.label,
+        "models": {RESPONSE: model} if model else None,
+    }
+    judgment = {
+        "id": f"{example.id}/{judge}",
+        "item": item,
+        "judge": judge,
+        "verdict": row.prediction,
+        "no_verdict": None if row.prediction is not None else NO_VERDICT if text else "the judge's answer is empty",
+        "rationale": text,
+        "meta": {name: value for name, value in meta.items() if value is not None},
+    }
+    return [Judgment.model_validate(judgment)]

@@ -88,64 +88,45 @@ class Passes:
         row = PassRow.model_validate(line.data)
         if sorted(row.permutation) != [0, 1, 2, 3]:
             raise BadLine(f"permutation must contain the candidates 0 to 3, not {row.permutation}")
-        name = item_id(row.subset, row.id)
+        name, shown = item_id(row.subset, row.id), tuple(str(candidate) for candidate in row.permutation)
         if self._rows.setdefault(name, row.row) != row.row:
             name = f"{name}/{row.row}"  # another item of the same subset and id
-        return [_judgment(row, name)]
-
-
-def _judgment(row: PassRow, name: str) -> Judgment:
-    verdict = _verdict(row)
-    return Judgment(
-        id="/".join(part for part in (name, row.judge, row.phase, str(row.ordering)) if part),
-        item=Item(
-            id=name,
-            question=f"RewardBench 2: {name}",
-            responses=dict.fromkeys(CANDIDATES, WITHHELD),
-            category=row.subset,
-            label=RIGHT,
-        ),
-        judge=row.judge,
-        verdict=verdict,
-        no_verdict=None if verdict is not None else _why_none(row),
-        rationale=row.judgement_text or "",
-        order=tuple(str(candidate) for candidate in row.permutation),
-        labels=SLOTS,
-        meta={"dataset": "rewardbench2", "subset": row.subset, "phase": row.phase, "ordering": row.ordering},
-    )
-
-
-def _verdict(row: PassRow) -> Ranking | None:
-    if row.parsed_letter not in SLOTS:
-        return None
-    chosen = str(row.permutation[SLOTS.index(row.parsed_letter)])
-    return Ranking(((chosen,), tuple(name for name in CANDIDATES if name != chosen)))
-
-
-def _why_none(row: PassRow) -> str:
-    if not (row.judgement_text or "").strip():
-        return "the judge's answer is empty"
-    return f"no choice among A to D could be read (recorded: {row.parsed_letter!r})"
-
-
-_COLUMNS = ("id", "subset", "results")
-
-
-def is_columns(record: Mapping[str, Any]) -> bool:
-    """Whether an object is a file of results: columns of equal length, and one model."""
-    columns = [record.get(name) for name in _COLUMNS]
-    lists = all(isinstance(one, list) for one in columns)
-    return lists and isinstance(record.get("model"), str) and len({len(one or ()) for one in columns}) == 1
+        verdict, why, text = None, "the judge's answer is empty", row.judgement_text or ""
+        if row.parsed_letter in SLOTS:
+            chosen = shown[SLOTS.index(row.parsed_letter)]
+            verdict = Ranking(((chosen,), tuple(one for one in CANDIDATES if one != chosen)))
+        elif text.strip():
+            why = f"no choice among A to D could be read (recorded: {row.parsed_letter!r})"
+        judgment = Judgment(
+            id="/".join(part for part in (name, row.judge, row.phase, str(row.ordering)) if part),
+            item=Item(
+                id=name,
+                question=f"RewardBench 2: {name}",
+                responses=dict.fromkeys(CANDIDATES, WITHHELD),
+                category=row.subset,
+                label=RIGHT,
+            ),
+            judge=row.judge,
+            verdict=verdict,
+            no_verdict=why if verdict is None else None,
+            rationale=text,
+            order=shown,
+            labels=SLOTS,
+            meta={"dataset": "rewardbench2", "subset": row.subset, "phase": row.phase, "ordering": row.ordering},
+        )
+        return [judgment]
 
 
 def rows_in(data: Mapping[str, Any]) -> list[Any] | None:
-    """The rows of a file; None for another object."""
-    if not is_columns(data):
+    """The rows of a file of results: columns of equal length, and one model; None for another object."""
+    columns = {name: one for name, one in data.items() if isinstance(one, list)}
+    needed = [columns.get(name) for name in ("id", "subset", "results")]
+    counts = {None if one is None else len(one) for one in needed}
+    if None in counts or len(counts) > 1 or not isinstance(data.get("model"), str):
         return None
-    count = len(data["id"])
-    columns = {name: one for name, one in data.items() if isinstance(one, list) and len(one) == count}
-    constants = {name: data.get(name) for name in ("model", "model_type")}
-    return [{**{name: one[row] for name, one in columns.items()}, **constants} for row in range(count)]
+    count, constants = len(columns["id"]), {name: data.get(name) for name in ("model", "model_type")}
+    whole = {name: one for name, one in columns.items() if len(one) == count}
+    return [{**{name: one[row] for name, one in whole.items()}, **constants} for row in range(count)]
 
 
 def run_of(row: Mapping[str, Any]) -> AssessedRun:

@@ -81,21 +81,11 @@ def right_of(judgment: Judgment, rules: Mapping[VerdictKind, Right]) -> bool | N
 
 def _note(seen: dict[AnyVerdict, None], value: AnyVerdict) -> None:
     """Keeps what the default of a kind depends on: the ends of numbers, one that is not whole, one category."""
-    if isinstance(value, Grade):
-        numbers = [one.value for one in seen if isinstance(one, Grade)]
-        whole = value.value == int(value.value)
-        inside = bool(numbers) and min(numbers) <= value.value <= max(numbers)
-        if not inside or (not whole and all(one == int(one) for one in numbers)):
-            seen[value] = None
-            _drop_inner(seen)
-    elif isinstance(value, Category) and not any(isinstance(one, Category) for one in seen):
-        seen[value] = None
-
-
-def _drop_inner(seen: dict[AnyVerdict, None]) -> None:
-    numbers = [one for one in seen if isinstance(one, Grade)]
-    low, high = min(one.value for one in numbers), max(one.value for one in numbers)
-    broken = next((one for one in numbers if one.value != int(one.value)), None)
-    for one in numbers:
-        if one.value not in (low, high) and one is not broken:
-            del seen[one]
+    if value in seen or not isinstance(value, Grade | Category):
+        return
+    numbers = [one for one in (*seen, value) if isinstance(one, Grade)]
+    words = [one for one in (*seen, value) if isinstance(one, Category)]
+    ends = [which(numbers, key=lambda one: one.value) for which in (min, max) if numbers]
+    broken = [one for one in numbers if one.value != int(one.value)]
+    seen.clear()
+    seen.update(dict.fromkeys((*ends, *broken[:1], *words[:1])))

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from metajudge.readers.cells import parsed
 from metajudge.readers.lines import BadLine
 from metajudge.types import AnyVerdict, Category, Grade
 from metajudge.types.judgment import Scale
@@ -52,28 +53,25 @@ def parse_scale(value: Any) -> Scale | None:
     Raises:
         BadLine: it is none of these.
     """
-    given = value
+    found = value
     if isinstance(value, str):
         if not value.strip():
             return None
-        found = _RANGE.fullmatch(value)
-        if found is not None:
-            return _range(float(found[1]), float(found[2]), given)
-        if value.lstrip().startswith("["):
-            try:
-                value = orjson.loads(value)
-            except orjson.JSONDecodeError:
-                raise BadLine(_fault(given)) from None
-        else:
-            value = [name.strip() for name in value.split("<")]
-    if value is None:
+        ends = _RANGE.fullmatch(value)
+        names = parsed(value) if value.lstrip().startswith("[") else [name.strip() for name in value.split("<")]
+        found = names if ends is None else [float(ends[1]), float(ends[2])]
+    if found is None:
         return None
-    names = tuple(value) if isinstance(value, list | tuple) else ()
-    if len(names) == 2 and all(isinstance(one, int | float) and not isinstance(one, bool) for one in names):
-        return _range(float(names[0]), float(names[1]), given)
-    if len(names) < 2 or len(set(names)) < len(names) or not all(isinstance(one, str) and one.strip() for one in names):
-        raise BadLine(_fault(given))
-    return names
+    several = tuple(found) if isinstance(found, list | tuple) else ()
+    if len(several) == 2 and all(isinstance(one, int | float) and not isinstance(one, bool) for one in several):
+        if several[0] < several[1]:
+            return float(several[0]), float(several[1])
+    elif 1 < len(several) == len(set(several)) and all(isinstance(one, str) and one.strip() for one in several):
+        return several
+    raise BadLine(
+        f"scale: {str(value)[:60]!r} is no scale: give the lowest and the highest grade (1..5), or all categories, "
+        "worst first (poor<fair<good)"
+    )
 
 
 def scale_text(scale: Scale) -> str:
@@ -91,16 +89,3 @@ def on_scale(verdict: AnyVerdict, scale: Scale | None) -> AnyVerdict:
         return verdict
     spelt = [one for one in scale if isinstance(one, str) and one.casefold() == verdict.value.casefold()]
     return Category(spelt[0]) if len(spelt) == 1 else verdict
-
-
-def _range(low: float, high: float, given: Any) -> Scale:
-    if not low < high:
-        raise BadLine(_fault(given))
-    return (low, high)
-
-
-def _fault(value: Any) -> str:
-    return (
-        f"scale: {str(value)[:60]!r} is no scale: give the lowest and the highest grade (1..5), or all categories, "
-        "worst first (poor<fair<good)"
-    )

@@ -7,14 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
-from typing import Any, NotRequired, TypedDict
+from itertools import chain
+from typing import Any
 
-from metajudge.readers.cells import parsed
+from metajudge.readers.cells import cell, parsed
 from metajudge.readers.conversations import exchange, text_of
 from metajudge.readers.lines import BadLine, Line, Reject, RunRow, Source
 from metajudge.readers.mapped import stem_of
 from metajudge.readers.people import ByPeople, PersonScore, Target
-from metajudge.readers.reader import UNREADABLE, FoundJudgment, each, why
+from metajudge.readers.reader import UNREADABLE, FoundJudgment, each, split, why
 from metajudge.readers.stated_scores import StatedScore, is_program, reason_text
 from metajudge.readers.tables import Table
 from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
@@ -161,6 +162,22 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
     )
 
 
+def pick(row: Mapping[str, Any], *paths: str) -> Any:
+    """The first cell that is not empty, by columns or by dotted paths in nested data; None without one."""
+    return next((found for path in paths if (found := cell(row, path)) not in (None, "")), None)
+
+
+def comment_of(row: Mapping[str, Any]) -> str | None:
+    """The comment beside a score; None without one."""
+    return text_of(row["comment"]) if row.get("comment") else None
+
+
+def named_score(name: str, by: str | None, value: Any, reason: Any = None, **more: Any) -> RecordedScore:
+    """A score that has a name beside its judge, which is ``BY/NAME``, or ``NAME`` where the export names none."""
+    judge = name if by is None else f"{by}/{name}"
+    return RecordedScore(judge=judge, name=name, value=value, comment=reason_text(reason), **more)
+
+
 def score_in_column(
     name: str, score: StatedScore, model: str | None = None, meta: Mapping[str, Any] | None = None
 ) -> RecordedScore:
@@ -174,26 +191,11 @@ def score_in_column(
     """
     code = is_program(name)
     by = score.judge or (None if code else model)
-    return RecordedScore(
-        judge=name if by is None else f"{by}/{name}",
-        value=score.value,
-        comment=reason_text(score.reason),
-        meta={"source": "CODE" if code else None, "judge_model": by, **(meta or {})},
-        name=name,
-        error=score.error,
-    )
+    noted = {"source": "CODE" if code else None, "judge_model": by, **(meta or {})}
+    return named_score(name, by, score.value, score.reason, error=score.error, meta=noted)
 
 
-class RunTexts(TypedDict):
-    """Fields of a :class:`RecordedRun`."""
-
-    question: str | None
-    answer: str | None
-    problem: NotRequired[str]
-    conversation: NotRequired[tuple[tuple[str, str], ...]]
-
-
-def asked_and_answered(asked: Any, answered: Any) -> RunTexts:
+def asked_and_answered(asked: Any, answered: Any) -> dict[str, Any]:
     """A run's input and output as the fields of a :class:`RecordedRun`; messages as :func:`exchange` reads them.
 
     Objects (also written as JSON text) give the first of the usual keys they have, or their only value; a chat its
@@ -280,19 +282,18 @@ class AssessedRuns:
             if isinstance(one, Reject):
                 yield one
                 continue
-            row, found = one
-            number, run = row.number, found.run if found else None
-            for score in self._named(found.scores, place, seen) if found and run else ():
+            (row, found), file = one, self.source.name
+            for score in self._named(found.scores, place, seen) if found.run else ():
                 try:
-                    judgment = judgment_of(score, run, vocabulary)  # type: ignore[arg-type]
+                    judgment = judgment_of(score, found.run, vocabulary)  # type: ignore[arg-type]
                 except UNREADABLE as error:
                     about = score.name if score.place is None else score.place
                     said = why(error, self.shape or self.format)
-                    yield self.source.reject(number, f"{about}: {said}" if about else said, row.raw)
+                    yield self.source.reject(row.number, f"{about}: {said}" if about else said, row.raw)
                 else:
                     own = self.separate and score.name is None and score.about is None
-                    yield FoundJudgment(judgment, self.source.name, number, None if own else score.topic)
-            yield from self._by_people(found, number)
+                    yield FoundJudgment(judgment, file, row.number, None if own else score.topic)
+            yield from self._by_people(found, row.number)
 
     def targets(self) -> Iterator[Target]:
         """What every score is about; see :class:`~metajudge.readers.people.ScoredByPeople`."""
@@ -300,20 +301,16 @@ class AssessedRuns:
             if isinstance(one, Reject):
                 continue
             row, found = one
-            run = found.run if found else None
-            if found and run:
-                yield from (
-                    Target(run.id, two.topic, responses=run.response_ids)
-                    for two in found.scores
-                    if two.topic is not None
-                )
+            run, ids = found.run, found.run.response_ids if found.run else ("A",)
+            topics = [score.topic for score in found.scores] if run else []
+            yield from (Target(run.id, topic, responses=ids) for topic in topics if run and topic is not None)
             for person in self._by_people(found, row.number):
                 if person.score.target is not None:
-                    yield Target(person.score.target, person.score.name, person, run.response_ids if run else ("A",))
+                    yield Target(person.score.target, person.score.name, person, ids)
 
-    def _by_people(self, found: AssessedRun | None, number: int) -> Iterator[ByPeople]:
-        for one in found.people if found else ():
-            about = replace(one, target=found.run.id) if found and found.run else one
+    def _by_people(self, found: AssessedRun, number: int) -> Iterator[ByPeople]:
+        for one in found.people:
+            about = replace(one, target=found.run.id) if found.run else one
             yield ByPeople(about, self.source.name, number)
 
     def _named(self, scores: Iterable[RecordedScore], place: int, seen: Counter[str]) -> Iterator[RecordedScore]:
@@ -328,59 +325,11 @@ class AssessedRuns:
                 name = name if seen[name] == 1 else f"{name}/{seen[name]}"
             yield replace(score, id=name)
 
-    def _assessed(self) -> Iterator[tuple[Line, AssessedRun | None] | Reject]:
-        return each(self.source, self.rows(), lambda row: (row, self.run_of(row)), self.shape or self.format)
+    def _assessed(self) -> Iterator[tuple[Line, AssessedRun] | Reject]:
+        def read(row: Line) -> tuple[Line, AssessedRun]:
+            return row, self.run_of(row) or AssessedRun(None)
 
-
-def scored_runs(
-    format_name: str,
-    runs: Callable[[], Iterable[RecordedRun | Reject]],
-    scores: Callable[[], Iterable[Line | Reject]],
-    source: Source,
-    score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
-    missing: Callable[[str | None], str],
-    values: Mapping[str, str],
-    *,
-    separate: bool = False,
-    shape: str | None = None,
-) -> AssessedRuns:
-    """A reader of scores that name their run; the runs' texts are held in memory, the scores are streamed.
-
-    Args:
-        format_name: for people.
-        runs: the runs and what could not be read of them; called once.
-        scores: rows of scores; starts anew at each call.
-        source: of the scores.
-        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
-        missing: why there is no run of a name.
-        values, separate, shape: as for :class:`AssessedRuns`.
-    """
-
-    @cache
-    def recorded() -> tuple[dict[str, RecordedRun], list[Reject]]:
-        """The runs by their names, and what could not be read of them."""
-        found = list(runs())
-        rejects = [one for one in found if isinstance(one, Reject)]
-        named = [(name, one) for one in found if not isinstance(one, Reject) for name in (one.id, *one.aliases)]
-        return dict(reversed(named)), rejects
-
-    def run_of(row: Line) -> AssessedRun | None:
-        score, known = score_of(row.data), recorded()[0]
-        if score is None:
-            return None
-        if isinstance(score, PersonScore):
-            run = known.get(score.target or "")
-            return AssessedRun(None, (), [replace(score, target=run.id) if run else score])
-        if (score.run or "") not in known:
-            raise BadLine(missing(score.run))
-        return AssessedRun(known[score.run or ""], [replace(score, place="")])
-
-    def rows() -> Iterator[Line | Reject]:
-        yield from recorded()[1]
-        yield from scores()
-
-    shape = shape or f"a score in {format_name}"
-    return AssessedRuns(format_name, source, rows, run_of, values, separate=separate, shape=shape)
+        return each(self.source, self.rows(), read, self.shape or self.format)
 
 
 def joined(
@@ -391,18 +340,45 @@ def joined(
     score_of: Callable[[Mapping[str, Any]], RecordedScore | PersonScore | None],
     values: Mapping[str, str],
     *,
-    separate: bool,
+    separate: bool = False,
+    shape: str | None = None,
+    missing: str = "",
 ) -> AssessedRuns:
-    """A reader of a table of scores beside tables of their runs."""
+    """A reader of scores that name their run; the runs' texts are held in memory, the scores are streamed.
 
-    def runs() -> Iterator[RecordedRun | Reject]:
-        for table in tables:
-            found = each(table.source, table.rows(), lambda row: run_of(row.data), "a run")
-            yield from (one for one in found if one is not None)
+    Args:
+        format_name: for people.
+        tables: of runs.
+        run_of: reads a row of a run; None for rows that are none.
+        scores: rows of scores.
+        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
+        values, separate, shape: as for :class:`AssessedRuns`.
+        missing: why there is no run of a name, which stands for ``{}`` in it; empty for the names of the tables.
+    """
+    missing = missing or "no run with id {} in " + ", ".join(table.source.name for table in tables)
 
-    def missing(name: str | None) -> str:
-        there = ", ".join(table.source.name for table in tables)
-        return f"no run with id {name!r} in {there}" if name else "the score names no run"
+    @cache
+    def recorded() -> tuple[dict[str, RecordedRun], list[Reject]]:
+        """The runs by their names, and what could not be read of them."""
+        rows = [each(one.source, one.rows(), lambda row: run_of(row.data), "a run") for one in tables]
+        found, rejects = split(chain.from_iterable(rows))
+        runs = [(name, run) for run in found if run is not None for name in (run.id, *run.aliases)]
+        return dict(reversed(runs)), rejects
 
-    rows, source = scores.rows, scores.source
-    return scored_runs(format_name, runs, rows, source, score_of, missing, values, separate=separate)
+    def assessed(row: Line) -> AssessedRun | None:
+        score, known = score_of(row.data), recorded()[0]
+        if score is None:
+            return None
+        if isinstance(score, PersonScore):
+            run = known.get(score.target or "")
+            return AssessedRun(None, (), [replace(score, target=run.id) if run else score])
+        if (score.run or "") not in known:
+            raise BadLine(missing.replace("{}", repr(score.run)) if score.run else "the score names no run")
+        return AssessedRun(known[score.run or ""], [replace(score, place="")])
+
+    def rows() -> Iterator[Line | Reject]:
+        yield from recorded()[1]
+        yield from scores.rows()
+
+    shape = shape or f"a score in {format_name}"
+    return AssessedRuns(format_name, scores.source, rows, assessed, values, separate=separate, shape=shape)

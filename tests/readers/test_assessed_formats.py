@@ -2,13 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from metajudge.errors import InputError
-from metajudge.readers import Reject, open_judgments
-from metajudge.types import Category, Grade, Pairwise, Ranking
+from metajudge.readers import open_judgments
+from metajudge.types import Category, Grade
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
@@ -35,17 +33,6 @@ def test_what_phoenix_wrote_is_read_without_flags(name: str) -> None:
     assert "no verdict of that name on 0000000000000005" in source.people.unmatched[0]
 
 
-def test_annotations_or_spans_alone_point_to_the_folder(write: Write) -> None:
-    annotation = {"span_id": "s", "name": "n", "annotator_kind": "LLM", "result": {"score": 1}}
-    with pytest.raises(InputError, match="but not the spans they are about"):
-        open_judgments([write("a/x.jsonl", annotation)])
-    with pytest.raises(InputError, match="but not the spans they are about"):
-        open_judgments([write("b/x.jsonl", annotation).parent])
-    span = {"context": {"span_id": "s"}, "attributes": {"input.value": "?", "output.value": "!"}}
-    with pytest.raises(InputError, match="Phoenix spans, but no annotations"):
-        open_judgments([write("c/x.jsonl", span)])
-
-
 def test_suggestions_are_verdicts_and_responses_labels() -> None:
     source = open_judgments([INTEROP / "argilla.json"])
     found = {(one.judge, one.item.question): one for one in source}
@@ -60,36 +47,6 @@ def test_suggestions_are_verdicts_and_responses_labels() -> None:
         assert words == [Category("yes" if right else "no") for right in case.people.values()]
         assert judgment.item.responses == {"A": case.answer}
     assert (source.people.count, source.people.matched) == (8, 7)
-
-
-def record(fields: dict[str, str], suggested: Any, *said: Any) -> dict[str, Any]:
-    responses = {"best": [{"value": value, "user_id": f"u{number}"} for number, value in enumerate(said)]}
-    suggestions = {"best": {"value": suggested, "agent": "m", "score": None}}
-    return {"id": "r", "fields": fields, "metadata": {}, "suggestions": suggestions, "responses": responses}
-
-
-def read(tmp_path: Path, data: dict[str, Any]) -> Any:
-    (tmp_path / "r.json").write_text(json.dumps([data]))
-    return next(open_judgments([tmp_path / "r.json"]).scan())
-
-
-def test_numbered_fields_are_a_pair_and_ranks_a_ranking(tmp_path: Path) -> None:
-    pair = {"prompt": "?", "response_a": "x", "response_b": "y"}
-    found = read(tmp_path, record(pair, "response_a", "tie", "response_b"))
-    assert found.verdict == Pairwise("A", "B", 1)
-    assert [one.value for one in found.item.labels] == [Pairwise("A", "B", 0), Pairwise("B", "A", 1)]
-    three = {"prompt": "?", "response_1": "x", "response_2": "y", "response_3": "z"}
-    ranks = [{"value": name, "rank": rank} for name, rank in (("B", 1), ("A", 2), ("C", 2))]
-    assert read(tmp_path, record(three, ranks)).verdict == Ranking((("B",), ("A", "C")))
-
-
-def test_fields_that_are_no_answer_are_a_reject(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text(
-        json.dumps([record({"q": "?", "x": "1", "y": "2"}, 1), record({"q": "?", "a": "b"}, 2)])
-    )
-    bad, good = open_judgments([tmp_path / "r.json"]).scan()
-    assert "fields: q, x, y are no question with one response" in bad.reason
-    assert not isinstance(good, Reject)
 
 
 TASKS = INTEROP / "published" / "label-studio.json"
@@ -116,52 +73,7 @@ def test_predictions_are_verdicts_and_annotations_labels() -> None:
             assert right.meta["time"] == "2026-11-01T10:00:00+00:00"
 
 
-def task(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
-    data = {"prompt": "?", "answer1": "x", "answer2": "y"}
-    return {
-        "id": 7,
-        "data": data,
-        "predictions": [{"model_version": "m", "result": list(results)}],
-        "annotations": [],
-    } | more
-
-
-def test_a_pair_is_a_pair_and_cancelled_annotations_are_no_labels(write: Write) -> None:
-    side = {"from_name": "better", "type": "pairwise", "value": {"selected": "right"}}
-    text = {"from_name": "why", "type": "textarea", "value": {"text": ["Two", "lines"]}}
-    by = [
-        {"completed_by": {"email": "anna@example.org"}, "result": [side], "was_cancelled": gone}
-        for gone in (False, True)
-    ]
-    (one,) = open_judgments([write("tasks.json", json.dumps([task(side, text, annotations=by, project=83)]))])
-    assert one.item.id == "83/7"
-    assert (str(one.verdict), one.rationale, one.item.responses) == ("B>A", "Two\nlines", {"A": "x", "B": "y"})
-    assert [label.annotator for label in one.item.labels] == ["anna@example.org"]
-
-
-def test_a_text_about_several_scores_is_nobodys_rationale(write: Write) -> None:
-    scores = [
-        {"from_name": name, "type": "rating", "value": {"rating": number}} for name, number in (("a", 1), ("b", 2))
-    ]
-    text = {"from_name": "why", "type": "textarea", "value": {"text": "Because."}}
-    tasks = [task(*scores, text, data={"question": "?", "answer": "!"})]
-    found = list(open_judgments([write("tasks.json", json.dumps(tasks))]))
-    assert [(one.rationale, one.meta["texts"]) for one in found] == [("", {"why": "Because."})] * 2
-
-
 (SAMPLES,) = (INTEROP / "lm_eval").iterdir()
-
-
-def sample(**more: Any) -> dict[str, Any]:
-    return {
-        "doc_id": 1,
-        "doc": {"subject": "maths"},
-        "target": "4",
-        "arguments": {"gen_args_0": {"arg_0": "2+2?", "arg_1": {}}},
-        "resps": [["4."]],
-        "filtered_resps": ["4"],
-        "filter": "strict",
-    } | more
 
 
 def test_each_metric_of_a_sample_is_a_verdict_on_the_answer() -> None:
@@ -178,27 +90,6 @@ def test_each_metric_of_a_sample_is_a_verdict_on_the_answer() -> None:
     assert "2026-11-23T07-53-27" in found[0].id
     assert found[2].rationale
     assert found[2].verdict == Grade(3)
-
-
-def test_the_filtered_answer_and_the_category_are_read(write: Write) -> None:
-    (one,) = open_judgments([write("samples_t.jsonl", sample(metrics=["helpful"], helpful="yes"))])
-    assert (one.item.responses, one.item.category, one.meta["filter"]) == ({"A": "4"}, "maths", "strict")
-    assert one.verdict == Category("yes")
-
-
-def test_answers_of_two_models_to_one_document_are_two_items(write: Write) -> None:
-    first = write("samples_a.jsonl", sample(ok=1))
-    second = write("samples_b.jsonl", sample(ok=0, resps=[["5"]], filtered_resps=["5"]))
-    source = open_judgments([first, second])
-    assert len({one.item.id for one in source}) == 2
-    assert source.rejects == 0
-
-
-def test_answers_scored_together_are_a_reject(write: Write) -> None:
-    good, together = sample(ok=1), sample(doc_id=2, ok=1, filtered_resps=[["4", "5"]])
-    found = list(open_judgments([write("samples_t.jsonl", good, together)]).scan())
-    assert isinstance(found[1], Reject)
-    assert found[1].reason == "filtered_resps: 2 answers were scored together, so no score is about one of them"
 
 
 PAGE = INTEROP / "published" / "openai-evals.json"
@@ -271,33 +162,6 @@ def test_what_people_accepted_or_edited_is_the_label() -> None:
         accepted = all(right == case.judge for right in case.people.values())
         assert (one.verdict, one.rationale) == (Grade(float(case.judge)), EXPLANATIONS[case.judge])
         assert [label.value for label in one.item.labels] == [Grade(float(case.judge == accepted))]
-
-
-def test_an_output_that_was_not_accepted_and_not_edited_has_no_label(write: Write) -> None:
-    row = {
-        "metric_input": {"user_input": "?", "response": "!"},
-        "metric_output": 1.0,
-        "prompts": {},
-        "is_accepted": False,
-    }
-    (one,) = open_judgments([write("a.json", {"m": [row]})])
-    assert (one.verdict, one.item.labels) == (Grade(1), ())
-    (one,) = open_judgments([write("b.json", {"m": [{**row, "target": 0.5}]})])
-    assert [label.value for label in one.item.labels] == [Grade(0.5)]
-
-
-def test_a_conversation_is_judged_by_its_last_answer(write: Write) -> None:
-    talk = [{"content": "Hi", "type": "human"}, {"content": "Hello", "type": "ai"}]
-    row: dict[str, Any] = {"user_input": talk, "goal_accuracy": 1, "judge_model": "heron"}
-    (one,) = open_judgments([write("a.jsonl", row)])
-    assert (one.item.question, one.item.responses, one.judge) == ("Hi", {"A": "Hello"}, "heron/goal_accuracy")
-    with pytest.raises(InputError, match="does not end with an answer"):
-        open_judgments([write("b.jsonl", {**row, "user_input": talk[:1]})])
-
-
-def test_a_sample_without_metrics_is_not_taken_for_scores(write: Write) -> None:
-    with pytest.raises(InputError, match="no column looks like a verdict"):
-        open_judgments([write("a.jsonl", {"user_input": "?", "response": "!", "reference": "."})])
 
 
 def test_a_mapping_kept_for_the_file_is_used_and_one_of_other_columns_is_not(

@@ -4,13 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.types import Grade
 from tests.doubles.interop_cases import ANSWERS, CASES, MODELS
-from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
 
 PAIRS, GRADES = (INTEROP / "fastchat" / f"gpt-4_{kind}.jsonl" for kind in ("pair", "single"))
@@ -65,41 +61,3 @@ def test_a_grade_that_was_not_found_is_no_verdict() -> None:
     assert {one.no_verdict for one in failed} == {"FastChat found no verdict in the judge's text"}
     assert found[0].verdict == Grade(10)
     assert found[0].item.models == {"A": MODELS[1]}
-
-
-def test_repeats_of_a_judgment_are_kept_apart_by_their_time(write: Write) -> None:
-    (row, *_) = records(GRADES)
-    again = {**row, "tstamp": row["tstamp"] + 60, "score": 4}
-    source = open_judgments([write("gpt-4_single.jsonl", row, again, row)])
-    found = list(source)
-    assert ([one.verdict for one in found], source.duplicates) == ([Grade(10), Grade(4)], 1)
-    assert len({one.item.id for one in found}) == 1
-
-
-def test_an_error_is_no_verdict_and_a_tie_is_a_tie(write: Write) -> None:
-    (row, *_) = records(PAIRS)
-    first, second = open_judgments([write("p.jsonl", {**row, "g1_winner": "error", "g2_winner": "tie"})])
-    assert (first.verdict, str(second.verdict)) == (None, "A=B")
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"g2_user_prompt": None}, "g2_user_prompt: the prompt is missing"),
-        ({"g1_user_prompt": "Which is better?"}, "g1_user_prompt is no prompt of FastChat's templates"),
-        ({"g1_user_prompt": None, "SWAP": True}, "do not show the same answers in both orders"),
-        ({"MARK": True}, "a text in it contains the template's marks"),
-    ],
-)
-def test_a_prompt_that_cannot_be_read_is_a_reject_with_its_reason(
-    write: Write, change: dict[str, Any], reason: str
-) -> None:
-    (row, *_) = records(PAIRS)
-    if change.pop("SWAP", False):
-        change["g1_user_prompt"] = row["g2_user_prompt"]
-    if change.pop("MARK", False):
-        change["g1_user_prompt"] = row["g1_user_prompt"].replace(
-            "Mercury.", "Mercury.\n[The End of Assistant A's Answer]"
-        )
-    with pytest.raises(InputError, match=reason):
-        open_judgments([write("p.jsonl", {**row, **change})])

@@ -1,16 +1,15 @@
 """MLflow's traces: from files that mlflow wrote, and details of their shape."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers import Reject, open_judgments
+from metajudge.readers import open_judgments
 from metajudge.readers.joined_labels import join
 from metajudge.readers.label_files import read_labels
-from metajudge.types import Category, Grade, Judgment
+from metajudge.types import Category, Grade
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, JUDGE_MODEL
 from tests.readers.conftest import Write
 from tests.readers.interop_files import INTEROP
@@ -57,34 +56,6 @@ def trace(*assessments: dict[str, Any]) -> dict[str, Any]:
 def assessment(kind: str, value: Any, name: str = "ok", **more: Any) -> dict[str, Any]:
     source = {"source_type": kind, "source_id": more.pop("by", "x")}
     return {"assessment_name": name, "source": source, "feedback": {"value": value}, "trace_id": "t"} | more
-
-
-def test_one_trace_as_a_file_and_a_list_of_them(tmp_path: Path) -> None:
-    data = trace(assessment("LLM_JUDGE", "yes", by="default"), assessment("HUMAN", "no", by="ann"))
-    for name, text in {"one.json": json.dumps(data, indent=1), "many.json": json.dumps([data])}.items():
-        (tmp_path / name).write_text(text)
-        (one,) = open_judgments([tmp_path / name])
-        assert (one.judge, one.verdict, one.item.id) == ("ok", Category("yes"), "t")
-        assert [(label.value, label.annotator) for label in one.item.labels] == [(Category("no"), "ann")]
-
-
-def test_what_a_person_replaced_is_no_label_and_an_overridden_judge_keeps_its_verdict(write: Write) -> None:
-    rows = [
-        assessment("LLM_JUDGE", True, valid=False),
-        assessment("HUMAN", True, by="ann", valid=False),
-        assessment("HUMAN", False, by="ann", overrides="a"),
-    ]
-    (one,) = open_judgments([write("t.jsonl", trace(*rows))])
-    assert one.verdict == Category(True)
-    assert [label.value for label in one.item.labels] == [Category(False)]
-
-
-def test_a_value_that_is_no_verdict_is_a_reject_and_the_others_are_read(write: Write) -> None:
-    path = write("t.jsonl", trace(assessment("LLM_JUDGE", {"a": 1}), assessment("CODE", 0.5, "length", by="f")))
-    found = list(open_judgments([path]).scan())
-    assert [type(one) for one in found] == [Reject, Judgment]
-    assert isinstance(found[1], Judgment)
-    assert (found[1].judge, found[1].verdict, found[1].meta["source"]) == ("f/length", Grade(0.5), "CODE")
 
 
 def test_people_alone_are_labels_of_another_file(write: Write, tmp_path: Path) -> None:
