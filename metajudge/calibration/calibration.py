@@ -20,7 +20,6 @@ from metajudge.calibration.shipped import Prior
 from metajudge.calibration.sources import EvidenceScales, SignalGroup
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
-from metajudge.evidence.answer_consensus import ScaleUse
 from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.dependence import Dependence
 from metajudge.evidence.units import ITEM, QUESTION, TEXT
@@ -31,7 +30,7 @@ from metajudge.types.frozen import Frozen
 CALIBRATION_VERSION = 1
 """Version of the file's format and of the definitions of its signals."""
 
-FIT: Final = 1
+FIT: Final = 2
 """Number of the rules by which a calibration is fitted; raise it where a file of earlier ones is to be fitted again."""
 
 
@@ -155,17 +154,18 @@ class Calibration(Frozen):
 
     ``quality`` has the figures over all judges under ``""`` and those of each judge under its name; ``profiles`` and
     ``categories`` say how signals and categories were distributed in the fit. ``looks`` is the ledger of the tests that
-    sought its guarantees; files from before it was kept have none. ``recipe`` is None in files of version 0.2, of which
-    ``sharing`` is, too; ``shipped`` is there in the shipped default alone.
+    sought its guarantees; files from before it was kept have none. ``note`` says why every P is the same, where it is.
+    ``recipe`` is None in files of version 0.2, of which ``sharing`` is, too; ``shipped`` is there in the shipped
+    default alone.
     """
 
     identity: Identity
     provenance: Provenance
     reliabilities: dict[str, Reliability]
     reward_scales: dict[str, float]
-    scale_uses: dict[str, ScaleUse] = Field(default_factory=dict, exclude_if=lambda given: not given)
     groups: tuple[JudgeGroup, ...]
     sharing: dict[str, float] | None = Field(default=None, exclude_if=lambda given: given is None)
+    note: str | None = Field(default=None, exclude_if=lambda given: given is None)
     quality: dict[str, Quality]
     profiles: dict[str, Profile]
     categories: dict[str, int]
@@ -206,7 +206,7 @@ class Calibration(Frozen):
     @cached_property
     def scales(self) -> EvidenceScales:
         """What signals take from the data fitted on."""
-        return EvidenceScales(self.reliabilities, self.reward_scales, self.scale_uses)
+        return EvidenceScales(self.reliabilities, self.reward_scales)
 
     @property
     def kind(self) -> VerdictKind:

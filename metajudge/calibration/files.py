@@ -138,11 +138,12 @@ def load_calibration(path: Path | str) -> Calibration:
             f"{path} is a calibration of version {identity['version']!r}, this metajudge reads version "
             f"{CALIBRATION_VERSION}: fit it again with `metajudge calibrate fit`"
         )
-    recipe = data.get("recipe")
-    if recipe is not None and recipe.get("fit") != FIT:
+    fitted_by = 0 if (recipe := data.get("recipe")) is None else recipe.get("fit")
+    # The columns that earlier rules read are still there for pairs.
+    if fitted_by != FIT and not (fitted_by in (0, 1) and identity.get("kind", "pairwise") == "pairwise"):
         raise InputError(
-            f"{path} was fitted by the rules {recipe.get('fit')!r}, this metajudge has the rules {FIT}: fit it again "
-            "with `metajudge calibrate fit`"
+            f"{path} was fitted by the rules {fitted_by!r}, this metajudge has the rules {FIT}: fit it again with "
+            f"`metajudge calibrate fit --data FILE --out {path}`. Looks that it recorded stay spent"
         )
     if data.get("transfer") is not None:
         raise InputError(

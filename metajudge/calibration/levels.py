@@ -24,6 +24,9 @@ AT_ONCE = 65_536
 EDGE = 1e-6
 """Probabilities nearer to 0 or 1 count as this before their log-odds are drawn in."""
 
+UNKNOWN = 0.8
+"""Slope of log-odds for categories that were not fitted on: evidence from other tasks says less about a new one."""
+
 Depth: TypeAlias = Literal["full", "parent", "none"]
 
 
@@ -116,7 +119,8 @@ Model: TypeAlias = Annotated[Logistic | Isotonic | Boosting, Field(discriminator
 class Level(Frozen):
     """A model that knows categories to some depth: ``full`` names, their ``parent`` (``A/B`` of ``A/B/C``), or none.
 
-    The coarser ones answer for categories that were not fitted on, with log-odds drawn to ``centre`` by ``slope``.
+    The first level that knows a category answers, else the last one: with what holds for all categories, its log-odds
+    drawn to ``centre`` by :data:`UNKNOWN`. Files of earlier versions have several levels with slopes of their own.
     """
 
     depth: Depth
@@ -134,10 +138,9 @@ class Level(Frozen):
             raise ValueError(f"the model does not fit its design of {len(self.design.features)} features")
         return self
 
-    def known_as(self, category: str) -> str | None:
-        """The name under which this level knows a category, None where it does not."""
-        name = category_at(category, self.depth)
-        return name if self.depth == "none" or name in self.categories else None
+    def knows(self, category: str) -> bool:
+        """Whether a category was fitted on, as far as this level tells them apart."""
+        return self.depth == "none" or category_at(category, self.depth) in self.categories
 
     def probabilities(self, table: SignalTable, rows: Indices) -> Floats:
         """P(correct) of chosen rows of a table; memory does not grow with their number."""
@@ -145,21 +148,25 @@ class Level(Frozen):
         for start in range(0, len(rows), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             one = table.select(rows[part])
-            names = [category_at(category, self.depth) for category in one.categories]
-            matrix = self.design.matrix(one, names)
+            matrix = self.design.matrix(
+                self.design.base(one, [category_at(name, self.depth) for name in one.categories])
+            )
             if self.prior is not None and isinstance(self.model, Logistic):
                 right = self.model.probabilities(matrix, self.prior.odds(one))
             else:
                 right = self.model.probabilities(matrix)
-            found[part] = draw_in(right, self.slope, self.centre)
+            slope = np.where([self.knows(name) for name in one.categories], self.slope, UNKNOWN)
+            if (slope != 1).any():
+                odds = logit(np.clip(right, EDGE, 1 - EDGE))
+                right = np.where(slope == 1, right, expit(self.centre + slope * (odds - self.centre)))
+            found[part] = right
         return found
 
     def mark(self, table: SignalTable, rows: Bools, marks: Marks) -> None:
         """Marks rows of unknown categories and, where no signal was ever absent in the fit, those that lack one."""
         marks.add(Mark.UNKNOWN_CATEGORY, rows & ~Named.of(table.categories).among(self.categories))
         factors = self.design.factors
-        may_be_absent = {factor.name for factor in factors if factor.kind == "absent"}
-        if may_be_absent:
+        if any(factor.kind == "absent" for factor in factors):
             return
         for factor in factors:
             if factor.kind != "signal" or factor.name.startswith(("peers.", "voices.")):
@@ -169,26 +176,18 @@ class Level(Frozen):
 
 
 def answering(levels: Sequence[Level], table: SignalTable, rows: Indices) -> Iterator[tuple[Level, Indices]]:
-    """Each level with the rows for which it is the first that knows the category."""
+    """Each level with the rows for which it is the first that knows the category, or the last."""
     categories = Named.of([table.categories[row] for row in rows.tolist()])
-    first = [next(at for at, one in enumerate(levels) if one.known_as(name) is not None) for name in categories.names]
-    of_row = np.array(first, dtype=np.intp)[categories.codes] if first else np.zeros(0, dtype=np.intp)
+    first = [next((at for at, one in enumerate(levels) if one.knows(name)), -1) for name in categories.names]
+    of_row = (np.array(first, dtype=np.intp) % len(levels))[categories.codes] if first else np.zeros(0, dtype=np.intp)
     for at, level in enumerate(levels):
         mine = rows[of_row == at]
         if len(mine):
             yield level, mine
 
 
-def category_at(category: str, depth: str) -> str:
+def category_at(category: str, depth: Depth) -> str:
     """A category as a level knows it: ``A/B/C``, its parent ``A/B`` (a name without a slash is its own), or nothing."""
     if depth == "none":
         return ""
     return category.rpartition("/")[0] or category if depth == "parent" else category
-
-
-def draw_in(probabilities: Floats, slope: float, centre: float) -> Floats:
-    """Probabilities with their log-odds drawn to a centre: ``centre + slope (log-odds - centre)``."""
-    if slope == 1:
-        return probabilities
-    odds = logit(np.clip(probabilities, EDGE, 1 - EDGE))
-    return np.asarray(expit(centre + slope * (odds - centre)))

@@ -30,7 +30,8 @@ class Shrink(Frozen):
 
     def odds(self, table: SignalTable) -> Floats:
         """[n] log-odds of the rows of a table with the signal ``share``; the level where there is no peer."""
-        return self.level + self.slope * table.columns[SHARE].values
+        column = table.columns.get(SHARE)
+        return self.level + (np.zeros(len(table)) if column is None else self.slope * column.values)
 
 
 class LeftOut(Frozen):

@@ -12,17 +12,7 @@ import numpy as np
 from scipy.special import logit
 
 from metajudge.calibration.agent_scores import AgentScores
-from metajudge.evidence.answer_consensus import (
-    ScaleUse,
-    answer_columns,
-    answer_reliabilities,
-    other_order_columns,
-    question_columns,
-    repeat_columns,
-    scale_columns,
-    scale_uses,
-    version_columns,
-)
+from metajudge.evidence.answer_consensus import answer_columns, other_order_columns, repeat_columns, version_columns
 from metajudge.evidence.answers import Answers
 from metajudge.evidence.columns import compare
 from metajudge.evidence.consensus import Column, Reliability, order_columns, peer_columns, reliabilities
@@ -38,8 +28,6 @@ SignalGroup = Literal[
     "repeats",
     "versions",
     "peers",
-    "scale",
-    "question",
     "confidence",
     "rewards",
     "rationale",
@@ -54,15 +42,15 @@ GROUPS: tuple[SignalGroup, ...] = get_args(SignalGroup)
 SIGNAL_GROUPS: tuple[SignalGroup, ...] = GROUPS[:-1]
 """Signals by the names they have on the command line.
 
-Category and side (the answer itself: a category, a grade, the place of the response chosen) are no signals: they are
-part of every model, since what a signal is worth differs between them.
+Category and side (the answer itself: a category, a grade, the place of the response chosen) are no signals: a model
+without votes of peers on pairs has them always, since what a signal is worth differs between them.
 """
 
 DEFAULT_SIGNALS: Mapping[VerdictKind, tuple[SignalGroup, ...]] = {
-    "pairwise": ("order", "strength", "peers", "rationale"),
+    "pairwise": ("order", "strength", "peers", "rationale", "format"),
     "ranking": ("order", "repeats", "versions", "peers", "confidence", "rationale"),
-    "grade": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
-    "category": ("repeats", "versions", "peers", "scale", "question", "confidence", "rationale", "format"),
+    "grade": ("repeats", "versions", "peers", "confidence", "rationale", "format"),
+    "category": ("repeats", "versions", "peers", "confidence", "rationale", "format"),
 }
 """The signals of a kind where none are named; those that the data do not have are left out."""
 
@@ -79,15 +67,13 @@ class EvidenceScales:
     Attributes:
         reliabilities: judge -> weight in a consensus.
         rewards: reward model -> scale of its margins.
-        scale_uses: judge -> how it uses its scale of grades.
     """
 
     reliabilities: Mapping[str, Reliability] = field(default_factory=dict)
     rewards: Mapping[str, float] = field(default_factory=dict)
-    scale_uses: Mapping[str, ScaleUse] = field(default_factory=dict)
 
 
-SCALED: frozenset[SignalGroup] = frozenset({"peers", "rewards", "scale"})
+SCALED: frozenset[SignalGroup] = frozenset({"peers", "rewards"})
 """Groups whose columns depend on :class:`EvidenceScales`."""
 
 
@@ -97,7 +83,7 @@ class PairSource:
 
     Attributes:
         judges: every one of the input.
-        sides: [n] the answer of each row; the empty string for pairs.
+        sides: [n] the answer of each row; for pairs, what it says.
         said: [n] what each row's verdict says.
         scales: what signals take from these records.
         plain: columns that depend on no scales.
@@ -114,7 +100,7 @@ class PairSource:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        return ("",) * len(self.rows)
+        return tuple(self.said)
 
     @property
     def said(self) -> str:
@@ -165,19 +151,10 @@ class AnswerSource:
         return replace(self, rows=self.rows[at], margins=picked(self.margins, at), said=said)
 
     def scales(self, groups: Sequence[SignalGroup], rewards: Mapping[str, float]) -> EvidenceScales:
-        return EvidenceScales(
-            answer_reliabilities(self.answers) if "peers" in groups else {},
-            rewards,
-            scale_uses(self.answers) if "scale" in groups else {},
-        )
+        return EvidenceScales({}, rewards)
 
     def plain(self, groups: Sequence[SignalGroup]) -> dict[str, Column]:
-        makers = {
-            "order": other_order_columns,
-            "repeats": repeat_columns,
-            "versions": version_columns,
-            "question": question_columns,
-        }
+        makers = {"order": other_order_columns, "repeats": repeat_columns, "versions": version_columns}
         columns: dict[str, Column] = {}
         for group, columns_of in makers.items():
             if group in groups:
@@ -187,9 +164,7 @@ class AnswerSource:
     def scaled(self, groups: Sequence[SignalGroup], scales: EvidenceScales) -> dict[str, Column]:
         columns: dict[str, Column] = {}
         if "peers" in groups:
-            columns |= answer_columns(self.answers, self.rows, dict(scales.reliabilities))
-        if "scale" in groups:
-            columns |= scale_columns(self.answers, self.rows, scales.scale_uses)
+            columns |= answer_columns(self.answers, self.rows)
         if "rewards" in groups:
             columns |= reward_columns(self.margins, scales.rewards)
         return columns

@@ -40,6 +40,9 @@ from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, VerdictKind, default_right
 
+FEW = 30
+"""With fewer labelled questions, a fit by itself is worth less than one added to the shipped prior."""
+
 
 @dataclass(frozen=True)
 class SignalTable:
@@ -106,7 +109,7 @@ class SignalTable:
 
     @cached_property
     def sides(self) -> tuple[str, ...]:
-        """[n] the answer itself: a category, a grade, the place of the response chosen; empty for pairs."""
+        """[n] the answer itself: a category, a grade, the place of the response chosen."""
         return self._source.sides
 
     @property
@@ -235,7 +238,8 @@ def table_of(
 
     Args:
         signals: names of :data:`~metajudge.calibration.sources.SIGNAL_GROUPS`; None for those of
-            :data:`~metajudge.calibration.sources.DEFAULT_SIGNALS` that the data have.
+            :data:`~metajudge.calibration.sources.DEFAULT_SIGNALS` that the data have, with the share of peers that
+            agree where fewer than :data:`FEW` questions have a label: it is what a prior reads.
         kind: of the rows; None where all judgments to report have verdicts of one kind. Others are left out.
         right: what counts as right; None for :func:`~metajudge.types.default_right` of the rows and their labels.
         report: [n] which judgments become rows; None for all.
@@ -265,6 +269,9 @@ def table_of(
     source, reward_scales = _source(facts, rows, kind, rule, scores)
     texts = text_columns(groups or DEFAULT_SIGNALS[kind], facts, rows)
     chosen = groups or _default_groups(kind, source, texts, reward_scales)
+    correct, labelled = _outcomes(facts, rows, rule)
+    if groups is None and 0 < len({facts.items[code].question for code in facts.item[rows[labelled]].tolist()}) < FEW:
+        chosen = (*chosen, "share")
     scales = scales or source.scales(chosen, reward_scales if "rewards" in chosen else {})
     columns = source.plain(chosen) | {name: one for name, one in texts.items() if group_of(name) in chosen}
     if "share" in chosen:
@@ -272,7 +279,6 @@ def table_of(
     if "agents" in chosen and agent_scores is not None:
         columns |= agent_columns([facts.judgment_ids[row] for row in rows.tolist()], agent_scores)
     columns |= source.scaled(chosen, scales)
-    correct, labelled = _outcomes(facts, rows, rule)
     return SignalTable(
         kind=kind,
         right=rule,
@@ -341,7 +347,7 @@ def _source(
     if kind == "pairwise":
         return PairSource(*games_of(facts, rows, family_of), margins), margin_scales(scores)
     said = _named([str(verdict) for verdict in facts.verdicts], facts.verdict[rows])
-    answers, places = answers_of(facts, kind, rule, family_of)
+    answers, places = answers_of(facts, kind, rule)
     return AnswerSource(answers, places[rows], margins, said), margin_scales(scores)
 
 

@@ -227,7 +227,7 @@ app = typer.Typer(
 )
 
 SIGNALS_HELP = (
-    "Signals to use, separated by commas: order, strength, repeats, versions, peers, scale, question, confidence, "
+    "Signals to use, separated by commas: order, strength, repeats, versions, peers, confidence, "
     "rewards, rationale, format, agents. Default: the calibration's, else those of the kind of verdict."
 )
 

@@ -5,18 +5,17 @@ rule of what is right, so that agreement means the same between judges as betwee
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from metajudge.evidence.grouping import Integers, Key, compared, joined
+from metajudge.evidence.grouping import Integers, Key, joined
 from metajudge.evidence.verdicts import Verdicts
-from metajudge.stats.arrays import Floats, Indices, Ints, coded
+from metajudge.stats.arrays import Floats, Indices, Ints
 from metajudge.types import AnyVerdict, Category, Grade, Ranking, Right, VerdictKind, kind_of
-from metajudge.types.judgment import Scale
 from metajudge.types.label import passing
 
 MOST_SIDES = 12
@@ -31,35 +30,29 @@ class Answers:
 
     Attributes:
         table: the records, by item, judge, order and verdict; its items are sorted by id, its judges by name.
-        kin: the family of each judge.
         models: the model behind each judge.
         sides: names of the answers, such as a category or the place of the response chosen; sorted.
         option: [records] the record's own option, -1 where it is none.
         side: [records] index in ``sides``.
-        number: [records] the verdict as a number, NaN where it is none.
         option_item: [options] the item of each.
         compared_record: [comparisons].
         compared_option: [comparisons].
         agrees: [comparisons] 0 or 1.
         rival_of: [rivalries] an option, ascending.
         rival: [rivalries] another option of its item that does not agree with it.
-        chance: [sides] how often an answer would agree with the most frequent one by chance.
     """
 
     table: Verdicts
-    kin: tuple[str, ...]
     models: tuple[str, ...]
     sides: tuple[str, ...]
     option: Indices
     side: Indices
-    number: Floats
     option_item: Indices
     compared_record: Indices
     compared_option: Indices
     agrees: Floats
     rival_of: Indices
     rival: Indices
-    chance: Floats
 
     @property
     def options(self) -> int:
@@ -73,13 +66,6 @@ class Answers:
             found[self.rival_of[starts]] = np.maximum.reduceat(values[self.rival], starts, axis=0)
         return found
 
-    def totals(self, of_record: Floats) -> Floats:
-        """[options, judges] sums of a value of the records over the comparisons that agree."""
-        found = np.zeros((self.options, len(self.table.judges)))
-        where = (self.compared_option, self.table.judge[self.compared_record])
-        np.add.at(found, where, of_record[self.compared_record] * self.agrees)
-        return found
-
     @cached_property
     def counts(self) -> Floats:
         """[options, judges] how many records are comparable."""
@@ -90,7 +76,9 @@ class Answers:
     @cached_property
     def agreeing(self) -> Floats:
         """[options, judges] how many records agree."""
-        return self.totals(np.ones(len(self.table.item)))
+        found = np.zeros((self.options, len(self.table.judges)))
+        np.add.at(found, (self.compared_option, self.table.judge[self.compared_record]), self.agrees)
+        return found
 
     @cached_property
     def share(self) -> Floats:
@@ -111,7 +99,7 @@ def is_row(verdict: AnyVerdict | None, kind: VerdictKind, rule: Right) -> bool:
     return verdict.winner is not None if needs_winner else True
 
 
-def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[str], str]) -> tuple[Answers, Indices]:
+def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right) -> tuple[Answers, Indices]:
     """The arrays of all records, and [n] the place of each judgment among these.
 
     Items come by their id and their records by judge, order and verdict, whatever the order of the input.
@@ -120,7 +108,7 @@ def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[s
         facts: of all records; each item id has one content.
     """
     judges, judge = judge_places(facts)
-    present, first = np.unique(facts.item, return_index=True)
+    present = np.unique(facts.item)
     by_id = present[sorted(range(len(present)), key=lambda at: facts.items[int(present[at])].id)]
     rank = np.full(len(facts.items), -1, dtype=np.intp)
     rank[by_id] = np.arange(len(by_id))
@@ -142,9 +130,6 @@ def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[s
     record, of, agrees = comparing.with_options(given)
     one, rival, agreeing = comparing.with_options(options)
     names, side = _sides(facts, kind, rule, verdict, order)
-    number = _numbers(facts, kind, verdict, by_id[item])
-    sizes = np.array([len(one) for one in facts.orders], dtype=np.intp)[facts.order[first]]
-    with_option = np.unique(item[options])
     answers = Answers(
         table=replace(
             facts.select(rows),
@@ -153,19 +138,16 @@ def answers_of(facts: Verdicts, kind: VerdictKind, rule: Right, kin: Callable[[s
             judge=judge.astype(np.int32),
             judges=judges,
         ),
-        kin=tuple(kin(name) for name in judges),
         models=tuple(map(models_of(facts).__getitem__, judges)),
         sides=names,
         option=option,
         side=side,
-        number=number,
         option_item=item[options],
         compared_record=record,
         compared_option=of,
         agrees=agrees,
         rival_of=option[one[agreeing == 0]],
         rival=rival[agreeing == 0],
-        chance=_chance(kind, rule, names, sizes[np.searchsorted(present, by_id[with_option])], side, option, number),
     )
     places = np.empty(len(rows), dtype=np.intp)
     places[rows] = np.arange(len(rows))
@@ -247,14 +229,6 @@ def _sides(
     return tuple(names), np.array(codes, dtype=np.intp)[place]
 
 
-def _numbers(facts: Verdicts, kind: VerdictKind, verdict: Integers, item: Integers) -> Floats:
-    """[records] the verdicts of the kind as numbers, NaN where they are none."""
-    scales, scale = coded([one.scale for one in facts.items])
-    own = [one if kind_of(one) == kind else None for one in facts.verdicts]
-    said = np.where(verdict < 0, len(own), verdict)
-    return compared(said, scale[item], [*own, None], scales, number_of)
-
-
 def side_of(verdict: AnyVerdict | None, order: Sequence[str], rule: Right) -> str:
     """The answer as a name: a category, a grade, the place of a ranking's winner in the order shown, pass or fail."""
     match verdict:
@@ -270,41 +244,3 @@ def side_of(verdict: AnyVerdict | None, order: Sequence[str], rule: Right) -> st
         case Ranking() if verdict.winner is not None and verdict.winner in order:
             return f"place {order.index(verdict.winner) + 1}"
     return ""
-
-
-def number_of(verdict: AnyVerdict | None, scale: Scale | None) -> float:
-    """A grade's value, a category's place on its scale or 1 for a pass and 0 for a fail; else NaN."""
-    if isinstance(verdict, Grade):
-        return verdict.value
-    if not isinstance(verdict, Category):
-        return float("nan")
-    if scale and verdict.value in scale:
-        return float(list(scale).index(verdict.value)) / (len(scale) - 1)
-    passes = passing(verdict)
-    return float("nan") if passes is None else float(passes)
-
-
-def _chance(
-    kind: VerdictKind,
-    rule: Right,
-    names: Sequence[str],
-    responses: Ints,
-    side: Indices,
-    option: Indices,
-    number: Floats,
-) -> Floats:
-    """[sides] the probability that an answer agrees with another item's; for rankings, 1 over the ``responses``."""
-    if kind == "ranking":
-        return np.full(len(names), 1 / max(2.0, float(responses.mean()) if len(responses) else 2.0))
-    if kind == "grade" and rule.name in ("equal", "within"):
-        values, reach = np.sort(number[np.isfinite(number)]), (rule.value or 0.0) + 1e-9
-        overall = float(np.mean(_near(values, values, reach))) if len(values) else 0.5
-        return np.array([overall if name in ("", OTHER_SIDE) else _near(values, float(name), reach) for name in names])
-    given = np.bincount(side[option >= 0], minlength=len(names)).astype(np.float64)
-    return np.asarray((given + 1) / (given.sum() + len(names)))
-
-
-def _near(values: Floats, centre: Floats | float, reach: float) -> Floats:
-    """The share of sorted values that lie within reach of each centre."""
-    above = np.searchsorted(values, centre + reach, side="right")
-    return np.asarray((above - np.searchsorted(values, centre - reach)) / max(len(values), 1))

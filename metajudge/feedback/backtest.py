@@ -193,8 +193,10 @@ def _logistic(x: Floats, right: Bools, weight: Floats, prior: Floats) -> tuple[f
     """Intercept and coefficients of a logistic regression, shrunk towards ``prior`` by :data:`RIDGE`."""
     from metajudge.calibration.item_model import logistic
 
-    (found,) = logistic(x, right, [1 / RIDGE], weight * len(weight) / weight.sum(), offset=x @ prior)
-    return found.intercept, prior + np.array(found.coefficients)
+    # The intercept is next to free.
+    ridge, whole = np.array([*[RIDGE] * x.shape[1], 1e-6]), np.column_stack([x, np.ones(len(x))])
+    found = logistic(whole, right, weight * len(weight) / weight.sum(), ridge, np.zeros(len(ridge)), x @ prior)
+    return float(found[-1]), prior + found[:-1]
 
 
 def adjusted(policy: Policy, **changes: Any) -> Policy | None:

@@ -7,17 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.calibration.advice import _Labelled, _lean, advise
-from metajudge.calibration.design import (
-    BaseMatrix,
-    Design,
-    Factor,
-    Feature,
-    design_of,
-    layout_of,
-    learn,
-    transform,
-    varying_factors,
-)
+from metajudge.calibration.design import Base, Design, Factor, Feature, design_of, varying_factors
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from metajudge.evidence.consensus import Column
@@ -44,10 +34,14 @@ def signal(name):
 
 def base(values, absent=None):
     values = np.array(values, dtype=np.float64)
-    return BaseMatrix(values, np.zeros(values.shape, dtype=bool) if absent is None else np.array(absent))
+    return Base(values, np.zeros(values.shape, dtype=bool) if absent is None else np.array(absent))
 
 
-def test_factors_are_read_off_the_table(table):
+def numbers(design, what):
+    return [getattr(one, what) for one in (design.factors if what in ("fill", "centre") else design.features)]
+
+
+def test_factors_are_read_off_the_table_and_rows_chosen_with_their_absence(table):
     factors = [
         signal("agents.mean"),
         Factor(kind="absent", name="agents.mean"),
@@ -57,7 +51,7 @@ def test_factors_are_read_off_the_table(table):
         Factor(kind="absent", name="not there"),
     ]
     categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
-    found = BaseMatrix.of(table, categories, factors)
+    found = Design(factors=tuple(factors), features=()).base(table, categories)
     column = table.columns["agents.mean"]
     assert found.values[:, 0].tolist() == column.values.tolist()
     assert found.absent[:, 0].tolist() == (~column.present).tolist()
@@ -67,51 +61,33 @@ def test_factors_are_read_off_the_table(table):
     assert found.absent[:, 4].all()
     assert (found.values[:, 5] == 1).all()
     assert not found.absent[:, 5].any()
+    part = found.rows(np.array([3, 0]))
+    assert (part.values[0].tolist(), part.absent[1].tolist()) == (found.values[3].tolist(), found.absent[0].tolist())
 
 
 def test_columns_are_standardised_by_the_training_rows_and_absent_ones_filled():
-    layout = layout_of([signal("order.signed"), signal("agents.mean")], [0, 1], {})
     rows = base([[1, 4], [0, 0], [1, 2]], [[False, False], [True, True], [False, False]])
-    fitted = learn(rows, layout)
-    assert fitted.fill.tolist() == [0, 3]
-    assert fitted.centre.tolist() == pytest.approx([2 / 3, 3])
-    layout = layout_of([signal("x"), signal("y")], [0], {(0, 1): 0.5})
+    design = design_of([signal("order.signed"), signal("agents.mean")], [0, 1], {}).learned(rows)
+    assert numbers(design, "fill") == [0, 3]
+    assert numbers(design, "centre") == pytest.approx([2 / 3, 3])
     train = base([[1, 2], [3, 6]])
-    fitted = learn(train, layout)
-    assert transform(train, layout, fitted)[:, 0].tolist() == [-1, 1]
+    design = design_of([signal("x"), signal("y")], [0], {(0, 1): 0.5}).learned(train)
+    assert design.matrix(train)[:, 0].tolist() == [-1, 1]
     raw = np.array([1 * (2 - 4.0), 3 * (6 - 4.0)])
-    assert transform(train, layout, fitted)[:, 1] == pytest.approx(0.5 * (raw - raw.mean()) / raw.std())
-    other = transform(base([[5, 4]]), layout, fitted)
-    assert other[0, 0] == 3
-    assert other[0, 1] == pytest.approx(0.5 * (0 - raw.mean()) / raw.std())
+    assert design.matrix(train)[:, 1] == pytest.approx(0.5 * (raw - raw.mean()) / raw.std())
+    assert design.matrix(base([[5, 4]]))[0].tolist() == pytest.approx([3, 0.5 * (0 - raw.mean()) / raw.std()])
 
 
-def test_products_with_the_consensus_keep_their_sign():
+def test_products_with_the_consensus_keep_their_sign_and_a_constant_column_is_not_blown_up():
     """Of a vote for and one against, 1 or 3 times another factor less its mean of 2: (1 * -1, -1 * 1)."""
-    layout = layout_of([signal("x"), signal("consensus.sum")], [1], {(1, 0): 1.0})
-    fitted = learn(base([[1, 1], [3, -1], [2, 3]]), layout)
-    assert fitted.mean.tolist() == [1, 0]  # the sum itself is centred, its product is not
-    assert fitted.scale == pytest.approx([np.sqrt(8 / 3), np.sqrt(2 / 3)])
-
-
-def test_a_constant_column_is_not_blown_up():
-    layout = layout_of([signal("x")], [0], {})
-    fitted = learn(base([[2.0], [2.0 + 1e-12]]), layout)
-    assert fitted.scale.tolist() == [1.0]
-    assert abs(transform(base([[3.0]]), layout, fitted)[0, 0] - 1) < 1e-6
-
-
-def test_a_design_is_the_layout_with_its_numbers_and_gives_the_same_matrix(table):
-    categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
-    factors = [signal("agents.mean"), signal("format.words"), Factor(kind="category", name="hard")]
-    layout = layout_of(factors, [0, 1], {(1, 2): 0.25})
-    rows = BaseMatrix.of(table, categories, layout.factors)
-    fitted = learn(rows, layout)
-    design = Design.model_validate_json(design_of(layout, fitted).model_dump_json())
-    assert design.matrix(table, categories) == pytest.approx(transform(rows, layout, fitted))
-    assert design.names() == ["agents.mean", "format.words", "format.words * category:hard"]
-    assert [feature.times for feature in design.features] == [None, None, 2]
-    assert [feature.prior for feature in design.features] == [1, 1, 0.25]
+    design = design_of([signal("x"), signal("consensus.sum")], [1], {(1, 0): 1.0}).learned(
+        base([[1, 1], [3, -1], [2, 3]])
+    )
+    assert numbers(design, "mean") == [1, 0]  # the sum itself is centred, its product is not
+    assert numbers(design, "scale") == pytest.approx([np.sqrt(8 / 3), np.sqrt(2 / 3)])
+    design = design_of([signal("x")], [0], {}).learned(base([[2.0], [2.0 + 1e-12]]))
+    assert numbers(design, "scale") == [1.0]
+    assert abs(design.matrix(base([[3.0]]))[0, 0] - 1) < 1e-6
 
 
 @pytest.mark.parametrize("feature", [Feature(factor=1), Feature(factor=0, times=1), Feature(factor=-1)])
@@ -121,29 +97,21 @@ def test_a_feature_beyond_the_factors_is_refused(feature):
     Design(factors=(signal("x"),), features=(Feature(factor=0, times=0),))
 
 
-def test_a_layout_drops_factors_that_nothing_uses():
-    layout = layout_of([signal("a"), signal("b"), signal("c"), signal("d")], [2], {(2, 3): 0.5, (0, 3): 0.25})
-    assert [factor.name for factor in layout.factors] == ["a", "c", "d"]
-    assert layout.left.tolist() == [1, 1, 0]
-    assert layout.times.tolist() == [-1, 2, 2]
-    assert layout.prior.tolist() == [1, 0.5, 0.25]
+def test_a_design_drops_factors_that_nothing_uses_and_reads_the_same_from_a_file(table):
+    design = design_of([signal("a"), signal("b"), signal("c"), signal("d")], [2], {(2, 3): 0.5, (0, 3): 0.25})
+    assert design.names() == ["c", "c * d", "a * d"]
+    assert [factor.name for factor in design.factors] == ["a", "c", "d"]
+    assert numbers(design, "prior") == [1, 0.5, 0.25]
+    assert Design.model_validate_json(design.model_dump_json()) == design
 
 
 def test_factors_that_vary_are_kept_and_one_indicator_for_each_pattern_of_absence(table):
     categories = ["hard" if row % 2 else "easy" for row in range(len(table))]
-    found = varying_factors(table, categories, judges=False)
     signals = ["agents.mean", "format.words", "order.signed", "peers.of:x", "absent:agents.mean"]
-    assert [factor.title for factor in found] == [*signals, "category:easy", "category:hard"]
-    with_judges = varying_factors(table, ["one"] * len(table), judges=True)
-    assert [factor.title for factor in with_judges if factor.kind in ("category", "judge")] == [
-        f"judge:{name}" for name in sorted(set(table.judges))
-    ]
-
-
-def test_rows_are_chosen_with_their_absence():
-    whole = base([[1, 2], [3, 4]], [[True, False], [False, True]])
-    assert whole.rows(np.array([1])).values.tolist() == [[3, 4]]
-    assert whole.rows(np.array([1])).absent.tolist() == [[False, True]]
+    labels = ["category:easy", "category:hard", *(f"judge:{name}" for name in sorted(set(table.judges)))]
+    found = [factor.title for factor in varying_factors(table, categories)]
+    assert found == [*signals, *labels, "side:1", "side:2"]
+    assert "category:easy" not in [factor.title for factor in varying_factors(table, ["one"] * len(table))]
 
 
 # What further labels can do: chances by simulation of the procedure, and never a bare number.

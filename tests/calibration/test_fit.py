@@ -10,7 +10,7 @@ import pytest
 
 from metajudge.calibration.domain import Mark
 from metajudge.calibration.files import load_calibration, locked, save_calibration, save_fit
-from metajudge.calibration.fit import fit_calibration, out_of_fold, why_not_fit
+from metajudge.calibration.fit import ENOUGH, FEW, fit_calibration, fit_here, out_of_fold, why_no_calibration
 from metajudge.calibration.guarantee import guaranteed_threshold
 from metajudge.calibration.item_model import PENALTIES
 from metajudge.calibration.looks import Looks
@@ -33,8 +33,10 @@ def test_probabilities_tell_right_from_wrong_on_new_questions(fitted, fresh):
     assert fitted.quality[""].auc.value > 0.75
 
 
-def test_penalties_are_compared_and_the_best_is_taken(fitted):
-    (group,) = fitted.groups
+def test_penalties_are_compared_and_the_best_is_taken_where_there_are_labels_enough(fitted):
+    (few,) = fitted.groups
+    assert [one.name for one in few.tried] == [few.chosen] == [f"item C={PENALTIES[1]:g}"]
+    (group,) = fit_calibration(build_table(crowd(ENOUGH), FREE), repeats=1).groups
     losses = [one.log_loss for one in group.tried]
     assert losses == sorted(losses)
     assert group.chosen == group.tried[0].name
@@ -87,17 +89,11 @@ def test_out_of_fold_probabilities_do_not_see_their_own_questions_labels(records
     assert log_losses(found, table.correct).mean() > log_losses(base, table.correct).mean() - 0.02
 
 
-def test_two_folds_leave_nothing_to_choose_a_penalty_on(table):
-    (group,) = fit_calibration(table, folds=2, repeats=1).groups
-    assert [one.name for one in group.tried] == [group.chosen] == ["item C=0.3"]
-
-
 @pytest.mark.parametrize(
     ("records", "signals", "message"),
     [
         (crowd(20, labelled=False), FREE, "true labels"),
         ([judgment(f"j{number}") for number in range(20)], ["strength"], "labelled judgments are right"),
-        (crowd(3), FREE, "3 questions for 5 folds"),
         ([judgment("j", verdict="A=B")], FREE, r"no decided pairwise judgment to fit on \(1 x tie\)"),
         (crowd(20, skills={"owl": 0.7}), FREE, "the signal peers is absent for every one of the 40"),
         ([one for one in crowd(20) if one.order[0] == "A"], FREE, "the signal order is absent"),
@@ -109,20 +105,81 @@ def test_two_folds_leave_nothing_to_choose_a_penalty_on(table):
         (
             [
                 one.model_copy(update={"verdict": Pairwise(*one.verdict.ids, 1)})
-                for one in crowd(20, skills={"owl": 0.7})
-                if one.order[0] == "A"
+                for one in crowd(20, skills={"owl": 0.7}, categories=("Law",))
+                if one.order[0] == "A" and one.verdict.winner == "A"
             ],
             ["strength"],
-            "strength is the same over the 20 labelled judgments by owl. Add what varies",
+            r"strength is the same over the \d+ labelled judgments by owl. Add what varies",
         ),
     ],
 )
 def test_what_cannot_be_fitted_says_why(records, signals, message):
     table = build_table(records, signals)
-    with pytest.raises(InputError, match=message) as refused:
+    with pytest.raises(InputError, match=message):
         fit_calibration(table, repeats=1)
-    assert why_not_fit(table) == str(refused.value)
-    assert why_not_fit(build_table(crowd(20), FREE)) is None, "what fits has no reason not to"
+
+
+def test_why_defaults_would_refuse_is_said_in_the_same_words():
+    one_class = [judgment(f"j{number}") for number in range(20)]
+    with pytest.raises(InputError) as refused:
+        fit_calibration(build_table(one_class, None).without_absent()[0])
+    assert why_no_calibration(one_class) == str(refused.value)
+    assert why_no_calibration(crowd(20)) is None, "what fits has no reason not to"
+
+
+def alone(n, skill=0.8, labelled=None, **options):
+    """One judge in one order, always the same strength; all rows, with the first ``labelled`` ones' labels."""
+    made = [one for one in crowd(n, skills={"owl": skill}, **options) if one.order[0] == "A"]
+    made = [one.model_copy(update={"verdict": Pairwise(*one.verdict.ids, 1)}) for one in made]
+    keep = n if labelled is None else labelled
+    return [
+        one if at < keep else one.model_copy(update={"item": one.item.model_copy(update={"label": None})})
+        for at, one in enumerate(made)
+    ]
+
+
+@pytest.mark.parametrize("labelled", [1, 2, 4, FEW - 1, FEW, 60])
+@pytest.mark.parametrize("judges", [None, {"owl": 0.9}])
+def test_from_one_label_on_every_row_has_a_probability_and_the_sentence_says_on_what(labelled, judges):
+    records = crowd(80, **({} if judges is None else {"skills": judges}))
+    keep = {f"q{number}" for number in range(labelled)}
+    records = [
+        one if one.item.id in keep else one.model_copy(update={"item": one.item.model_copy(update={"label": None})})
+        for one in records
+    ]
+    table = build_table(records, None)
+    made, told = fit_here(table)
+    found = made.probabilities(table)
+    assert not np.ma.getmaskarray(found.probabilities).any()
+    assert sum(marks == (Mark.SEEN,) for marks in found.marks) == table.labelled.sum()
+    assert f"{labelled} labelled question" in told
+    assert ("shipped default" in told) is (labelled < FEW) is (made.groups[0].levels[0].prior is not None)
+    assert (values(found) > 0).all()
+    assert (values(found) < 1).all()
+    again = type(made).model_validate_json(made.to_json())
+    assert np.array_equal(values(again.probabilities(table)), values(found))
+
+
+def test_labels_that_tell_nothing_give_the_base_rate_drawn_to_the_middle_and_a_note():
+    right = [judgment(f"j{number}", question=f"q {number}") for number in range(40)]
+    made, told = fit_here(build_table(right, None))
+    new = build_table([judgment("new", question="another")], made.identity.signals or ["strength"])
+    assert values(made.probabilities(new, True)) == pytest.approx([41 / 42])
+    assert "40 of 40 labelled verdicts are right and all labels say the same" in made.note
+    assert made.note in told
+    seen = made.probabilities(build_table(right, made.identity.signals))
+    assert values(seen) == pytest.approx([33 / 34] * 40, abs=1e-6), "out of fold of 32"
+
+
+def test_few_labels_move_the_shipped_prior_the_way_they_point():
+    good, bad = (fit_here(build_table(alone(60, skill, labelled=12), None))[0] for skill in (1.0, 0.0))
+    high, low = (values(made.probabilities(build_table(alone(30, prefix="n"), None), True)) for made in (good, bad))
+    assert high.min() > 0.65 > 0.6 > low.max()
+
+
+def test_where_there_are_fewer_questions_than_folds_each_is_left_out_by_itself():
+    made = fit_calibration(build_table(crowd(3, seed=1), FREE), strict=False)
+    assert (made.provenance.folds, made.provenance.repeats) == (3, 1)
 
 
 def test_a_label_that_is_no_verdict_on_a_pair_is_no_label():

@@ -61,7 +61,6 @@ def test_files_of_pairs_do_not_say_so(tmp_path):
     made = fit_calibration(build_table(crowd(40), ["order", "strength"]), repeats=1)
     data = json.loads(made.to_json())
     assert not {"kind", "right"} & data["identity"].keys()
-    assert "scale_uses" not in data
     assert not {"sides"} & {name for one in data["reliabilities"].values() for name in one}
     loaded = Calibration.model_validate(data)
     assert (loaded.kind, str(loaded.right)) == ("pairwise", "top1")
@@ -76,18 +75,10 @@ def test_another_kind_and_another_rule_are_refused(fitted):
 
 def test_grades_are_right_by_the_rule_that_is_declared():
     records = graded(60, kind="grade")
-    equal, near = build_table(records, ["peers", "scale"]), build_table(records, ["peers"], right=Right("within", 1))
+    equal, near = build_table(records, ["peers"]), build_table(records, ["peers"], right=Right("within", 1))
     assert (equal.kind, str(equal.right)) == ("grade", "equal")
     assert 0.6 < equal.correct.mean() < 0.9
     assert near.correct.all()
-
-
-@pytest.mark.slow
-def test_a_calibration_of_grades_keeps_how_judges_use_the_scale():
-    equal = build_table(graded(60, kind="grade"), ["peers", "scale"])
-    made = fit_calibration(equal, repeats=1)
-    assert (made.identity.right, made.quality[""].auc.value > 0.65) == ("equal", True)
-    assert made.scale_uses.keys() == {"owl", "wren", "jay"}
 
 
 @pytest.mark.slow
@@ -121,7 +112,9 @@ def test_of_single_responses_only_the_signals_named_are_computed():
 
 def test_no_signal_sees_a_label():
     for kind in ("category", "grade"):
-        one, other = (build_table(graded(20, kind=kind, labelled=given), ["peers", "scale"]) for given in (True, False))
+        one, other = (
+            build_table(graded(20, kind=kind, labelled=given), ["peers", "format"]) for given in (True, False)
+        )
         assert one.columns.keys() == other.columns.keys()
         for name, column in one.columns.items():
             assert np.array_equal(column.values, other.columns[name].values), name

@@ -96,7 +96,7 @@ def test_a_fit_on_few_labels_is_added_to_it_and_is_a_calibration_like_any_other(
     found = again.probabilities(fresh)
     assert not any(Mark.TRANSFERRED in marks for marks in found.marks)
     level = again.groups[0].levels[0]
-    matrix = level.design.matrix(fresh, fresh.categories)
+    matrix = level.design.matrix(level.design.base(fresh, fresh.categories))
     by_hand = matrix @ np.array(level.model.coefficients) + 0.2 + 0.9 * fresh.columns["share.log_odds"].values
     assert np.asarray(found.probabilities) == pytest.approx(expit(by_hand))
     alone = expit(PRIOR.odds(fresh))

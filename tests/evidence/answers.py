@@ -21,11 +21,10 @@ def answers(
     *,
     questions: dict[str, str] | None = None,
     models: dict[str, str] | None = None,
-    kin: dict[str, str] | None = None,
 ) -> tuple[Answers, Indices, list[tuple[str, str, AnyVerdict | None]]]:
     """Arrays of some records with every record as a row, and each row's item, judge and verdict."""
     facts = table(items, models, question_id=questions or {})
-    made, places = answers_of(facts, kind, parse_right(rule), lambda name: (kin or {}).get(name, name))
+    made, places = answers_of(facts, kind, parse_right(rule))
     who = [(name, one.judge, one.verdict) for name, records in items.items() for one in records]
     rows = np.flatnonzero(made.option[places] >= 0)
     return made, places[rows], [who[row] for row in rows]

@@ -6,35 +6,29 @@ import numpy as np
 import pytest
 
 from metajudge.evidence import answer_consensus
-from metajudge.evidence.answer_consensus import answer_columns, answer_reliabilities
-from metajudge.evidence.answers import MOST_SIDES, is_row, number_of, side_of
+from metajudge.evidence.answer_consensus import answer_columns
+from metajudge.evidence.answers import MOST_SIDES, is_row, side_of
 from metajudge.evidence.class_answers import MOST_CLASSES, Cells, cells_of, named_class
-from metajudge.evidence.consensus import Reliability
 from metajudge.evidence.rules import Rules
-from metajudge.types import Category, Grade, Pairwise, Ranking, parse_right, parse_verdict
+from metajudge.types import Grade, Pairwise, Ranking, parse_right, parse_verdict
 from tests.evidence.answers import answers, seen
 from tests.evidence.verdicts import Said, said, table
-
-
-def agreement(made):
-    """[options, judges] share of each judge's records that agree."""
-    return made.totals(np.ones(len(made.table.item))) / np.maximum(made.counts, 1)
 
 
 def test_equal_categories_grades_within_a_distance_and_sides_of_a_pass_mark_are_one_answer():
     made, rows, _ = answers({"i": [seen("a", True), seen("b", "pass"), seen("c", "fail")]}, "category", "equal")
     assert len(rows) == 3
-    share = agreement(made)
+    share = made.share
     own = {judge: share[made.option[made.table.judge == at][0]] for at, judge in enumerate(made.table.judges)}
     assert own["a"].tolist() == own["b"].tolist() == [1, 1, 0]
     assert own["c"].tolist() == [0, 0, 1]
     assert made.sides == ("fail", "pass")
     made, *_ = answers({"i": [seen("a", 1), seen("b", 2), seen("c", 3)]}, "grade", "within:1")
-    assert agreement(made).tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    assert made.share.tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
     assert sorted(zip(made.rival_of.tolist(), made.rival.tolist(), strict=True)) == [(0, 2), (2, 0)]
     made, *_ = answers({"i": [seen("a", 4), seen("b", 3.5), seen("c", 2)]}, "grade", "side:3")
     assert made.sides == ("fail", "pass")
-    assert agreement(made)[made.option[0]].tolist() == [1, 1, 0]
+    assert made.share[made.option[0]].tolist() == [1, 1, 0]
 
 
 def test_rankings_agree_on_the_first_place_whatever_the_order_shown():
@@ -47,7 +41,7 @@ def test_rankings_agree_on_the_first_place_whatever_the_order_shown():
     }
     made, rows, _ = answers(items, "ranking", "top1")
     assert len(rows) == 2, "a shared first place is no answer"
-    assert agreement(made)[made.option[made.option >= 0]][:, 0].tolist() == [1, 1]
+    assert made.share[made.option[made.option >= 0]][:, 0].tolist() == [1, 1]
     assert [made.sides[side] for side in made.side[made.option >= 0]] == ["place 2", "place 2"]
 
 
@@ -55,28 +49,24 @@ def test_other_kinds_are_compared_where_the_rule_can_and_the_order_of_records_ch
     made, rows, _ = answers({"i": [seen("a", 4), seen("b", "fail"), seen("c", None)]}, "grade", "side:3")
     assert len(rows) == 1
     assert made.counts[0].tolist() == [1, 1, 0]
-    assert agreement(made)[0].tolist() == [1, 0, 0]
+    assert made.share[0].tolist() == [1, 0, 0]
     assert made.sides == ("", "fail", "pass")
     equal, *_ = answers({"i": [seen("a", 4), seen("b", "fail")]}, "grade", "equal")
     assert equal.sides == ("", "4")
-    assert np.isnan(equal.number).tolist() == [False, True]
     records = {"i": [seen("a", 1), seen("b", 2), seen("b", 3)], "h": [seen("b", 5)]}
     turned = {name: records[name][::-1] for name in reversed(records)}
     one, other = (answers(some, "grade", "equal")[0] for some in (records, turned))
-    for name in ("option", "side", "number", "agrees", "rival", "chance"):
+    for name in ("option", "side", "agrees", "rival"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     for name in ("item", "judge"):
         assert np.array_equal(getattr(one.table, name), getattr(other.table, name)), name
 
 
-def test_many_grades_share_a_side_and_chance_agreement_is_measured_on_all_verdicts():
+def test_many_grades_share_a_side():
     made, *_ = answers({f"i{n}": [seen("a", n)] for n in range(30)} | {"x": [seen("a", 3)]}, "grade", "equal")
     assert len(made.sides) == MOST_SIDES
     assert {"3", "other"} <= set(made.sides)
-    made, *_ = answers({f"i{n}": [seen("a", 1 if n < 8 else 5)] for n in range(10)}, "grade", "equal")
-    assert dict(zip(made.sides, made.chance, strict=True)) == pytest.approx({"1": 0.8, "5": 0.2})
-    ranked, *_ = answers({"i": [seen("a", [["A"], ["B", "C", "D"]], "ABCD")]}, "ranking", "top1")
-    assert ranked.chance.tolist() == [0.25]
+    assert side_of(None, (), parse_right("equal")) == ""
 
 
 @pytest.mark.parametrize(
@@ -93,15 +83,6 @@ def test_many_grades_share_a_side_and_chance_agreement_is_measured_on_all_verdic
 )
 def test_what_is_decided(verdict, kind, rule, row):
     assert is_row(verdict, kind, parse_right(rule)) is row
-
-
-def test_numbers_of_verdicts():
-    assert number_of(Grade(2.5), None) == 2.5
-    assert number_of(Category("good"), ("bad", "fair", "good")) == 1
-    assert number_of(Category("fail"), None) == 0
-    assert np.isnan(number_of(Category("blue"), None))
-    assert np.isnan(number_of(parse_verdict("A>B"), None))
-    assert side_of(None, (), parse_right("equal")) == ""
 
 
 def read(records: dict[str, list[Said]], rules: Rules | None = None) -> list[Cells]:
@@ -152,59 +133,16 @@ def test_too_many_or_too_few_classes_are_left_out() -> None:
     assert read({"i": [said("x", "A", True)]}) == []
 
 
-# Consensus on answers: who is worth what without labels, and what the judges say of a verdict.
-def crowd(items=300, seed=0, copies=False):
-    """Three good judges, one that guesses, one that nearly always passes; perhaps a copy of the one that guesses."""
-    rng = np.random.default_rng(seed)
-    found = {}
-    for number in range(items):
-        truth = bool(rng.random() < 0.5)
-        guess = bool(rng.random() < 0.5)
-        found[f"i{number}"] = [
-            *(seen(name, truth if rng.random() < 0.9 else not truth) for name in ("good", "fine", "sound")),
-            seen("guess", guess),
-            seen("lenient", True if rng.random() < 0.8 else truth),
-            *([seen("copy", guess)] if copies else []),
-        ]
-    return found
-
-
-def test_judges_that_agree_with_others_weigh_more_and_the_rare_answer_of_a_lenient_one_says_more():
-    made, *_ = answers(crowd(), "category", "equal")
-    weights = answer_reliabilities(made)
-    assert weights["good"].plain > 1
-    assert abs(weights["guess"].plain) < 0.4
-    made, *_ = answers(crowd(), "category", "equal")
-    lenient = answer_reliabilities(made)["lenient"].sides
-    assert lenient["fail"] > lenient["pass"] + 1
-
-
-def test_copies_share_one_vote_and_a_family_has_one_in_the_majority():
-    alone = answer_reliabilities(answers(crowd(), "category", "equal")[0])
-    copied = answer_reliabilities(answers(crowd(copies=True), "category", "equal")[0])
-    assert alone["guess"].share > 0.9
-    assert copied["guess"].share == copied["copy"].share < 0.65
-    assert copied["good"].share > copied["guess"].share
-    items = {f"i{n}": [seen("a", True), seen("b1", False), seen("b2", False), seen("c", True)] for n in range(20)}
-    apart = answer_reliabilities(answers(items, "category", "equal")[0])
-    kin = {"b1": "b", "b2": "b"}
-    together = answer_reliabilities(answers(items, "category", "equal", kin=kin)[0])
-    assert apart["a"].plain < -1, "two judges against one"
-    assert together["a"].plain == pytest.approx(0), "one family against another judge"
-
-
+# What the judges say of a verdict.
 def test_columns_are_seen_from_the_verdict():
     items = {"i": [seen("a", 3), seen("b", 3), seen("c", 5), seen("d", None)]}
     made, rows, who = answers(items, "grade", "equal")
-    weights = {name: Reliability(plain=1.0, strong=1.0, share=1.0, sides={"3": 2.0, "5": 0.5}) for name in "abcd"}
-    found = answer_columns(made, rows, weights)
+    found = answer_columns(made, rows)
     at = {judge: row for row, (_, judge, _) in enumerate(who)}
     one = {name: column.values[at["a"]] for name, column in found.items()}
     assert one["peers.support"] == 0  # b agrees, c does not
     assert one["peers.rival"] == 0.5
-    assert one["peers.log_odds"] == 2.0 - 0.5
     assert one["consensus.sum"] == 2 - 1
-    assert one["consensus.log_odds"] == 4.0 - 0.5
     assert one["consensus.missing"] == 0.25
     assert (one["voices.a"], one["voices.b"], one["voices.c"]) == (1, 1, -1)
     assert found["peers.support"].values[at["c"]] == -1
@@ -213,7 +151,7 @@ def test_columns_are_seen_from_the_verdict():
 
 def test_a_judge_alone_has_no_peers():
     made, rows, _ = answers({"i": [seen("a", 3), seen("a", 3)]}, "grade", "equal")
-    found = answer_columns(made, rows, {})
+    found = answer_columns(made, rows)
     assert found["peers.none"].values.tolist() == [1, 1]
     assert not found["peers.support"].present.any()
 
@@ -222,8 +160,18 @@ def test_many_judges_speak_as_models_and_too_many_not_at_all(monkeypatch):
     monkeypatch.setattr(answer_consensus, "MOST_VOICES", 2)
     items = {"i": [seen(name, 3 if name != "d" else 4) for name in "abcd"]}
     made, rows, _ = answers(items, "grade", "equal", models={"a": "m", "b": "m", "c": "n", "d": "n"})
-    found = answer_columns(made, rows, {})
-    assert [name for name in found if name.startswith("voices.")] == ["voices.m", "voices.n"]
+    found = answer_columns(made, rows)
+    assert [name for name in found if name.startswith("voices.") and "@" not in name] == ["voices.m", "voices.n"]
     assert found["voices.n"].values[0] == 0
     made, rows, _ = answers(items, "grade", "equal")
-    assert not any(name.startswith("voices.") for name in answer_columns(made, rows, {}))
+    assert not any(name.startswith("voices.") for name in answer_columns(made, rows))
+
+
+def test_votes_of_a_judge_are_told_apart_by_what_they_say():
+    ranked = {"B": [["B"], ["A", "C"]], "C": [["C"], ["A", "B"]]}
+    items = {"i": [seen("x", ranked["B"], "BAC"), seen("x", ranked["C"], "ABC"), seen("y", ranked["B"], "ABC")]}
+    made, rows, who = answers(items, "ranking", "top1")
+    found = answer_columns(made, rows)
+    at = [judge for _, judge, _ in who].index("y")
+    assert (found["voices.x"].values[at], found["voices.x@place 1"].values[at]) == (0, 0.5)
+    assert (found["voices.x@place 2"].values[at], found["voices.x@place 3"].values[at]) == (0, -0.5)

@@ -3,11 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metajudge.evidence.answer_consensus import ScaleUse, scale_columns, scale_uses
 from metajudge.evidence.games import games_of
 from metajudge.evidence.verdicts import collected as facts_of
 from metajudge.types import Item, Judgment, parse_right, parse_verdict
-from tests.evidence.answers import answers, seen
 from tests.evidence.verdicts import TRIPLE, Said, beside, judged, said
 
 
@@ -179,43 +177,3 @@ def test_rankings_count_for_the_pairs_that_others_compare():
     assert games.strength[0, games.judges.index("emu")].tolist() == [0, -1]
     assert games.strength[1, games.judges.index("emu")].tolist() == [0, -1]
     assert games.asked[0, games.judges.index("jay")].tolist() == [False, False]
-
-
-# Severity and spread of a judge, and a grade among others.
-def test_a_judges_use_of_its_scale_is_its_mean_spread_and_distribution():
-    made, *_ = answers({f"i{n}": [seen("a", n % 5 + 1), seen("b", 4)] for n in range(50)}, "grade", "equal")
-    found = scale_uses(made)
-    assert (found["a"].mean, found["b"].mean, found["b"].sd) == (3, 4, 0)
-    assert found["a"].sd == pytest.approx(np.sqrt(2))
-    low, middle, high = found["a"].rank(np.array([1.0, 3.0, 5.0]))
-    assert 0 < low < 0.2 < 0.4 < middle < 0.6 < 0.8 < high < 1
-
-
-def test_a_grade_is_compared_with_its_judges_and_its_peers():
-    items = {"i": [seen("mild", 5), seen("harsh", 2), seen("third", 4)]}
-    made, rows, who = answers(items, "grade", "equal")
-    uses = {
-        "mild": ScaleUse(mean=4.0, sd=1.0, quantiles=(3.0, 4.0, 5.0)),
-        "harsh": ScaleUse(mean=1.0, sd=1.0, quantiles=(0.0, 1.0, 2.0)),
-        "third": ScaleUse(mean=4.0, sd=0.0, quantiles=(4.0,)),
-    }
-    found = {name: column.values for name, column in scale_columns(made, rows, uses).items()}
-    at = [judge for _, judge, _ in who].index("mild")
-    assert (found["scale.value"][at], found["scale.level"][at], found["scale.mean"][at]) == (5, 1, 4)
-    assert (found["scale.gap"][at], found["scale.distance"][at], found["scale.median"][at]) == (-2, 2, 2)
-    assert found["scale.level_gap"][at] == pytest.approx((1 + 0) / 2 - 1)
-    assert found["scale.spread"][at] == 1
-
-
-def test_pass_and_fail_are_numbers_and_a_judge_alone_or_unknown_has_less():
-    made, rows, _ = answers(
-        {"i": [seen("a", "pass"), seen("b", "fail")], "j": [seen("a", "blue")]}, "category", "equal"
-    )
-    found = scale_columns(made, rows, scale_uses(made))
-    assert found["scale.value"].present.tolist() == [True, True, False]
-    assert found["scale.gap"].values.tolist()[:2] == [-1, 1]
-    made, rows, _ = answers({"i": [seen("a", 3)]}, "grade", "equal")
-    found = scale_columns(made, rows, {})
-    assert found["scale.value"].present.all()
-    assert not found["scale.level"].present.any()
-    assert not found["scale.gap"].present.any()
