@@ -263,7 +263,7 @@ def _next_steps(held: Holdings, cards: Sequence[AuditedJudge], juries: Sequence[
     if labelled:
         reason = "the labels allow a probability for every verdict"
         yield NextCommand(goal="calibrate", reason=reason, n=labelled)
-        yield NextCommand(goal="guarantee", reason="a calibration allows to keep verdicts with a guarantee")
+        yield NextCommand(goal="guarantee", reason="a calibration allows a guarantee, if labels are of a random draw")
     else:
         yield FREE
     for jury in juries:

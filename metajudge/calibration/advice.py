@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from pydantic import Field
 from scipy.special import expit, logit
 
 from metajudge.errors import InputError
@@ -54,12 +55,14 @@ class Advice(Frozen):
 
     Attributes:
         chances: by the number of further questions, ascending.
+        foreseen: whether no label was seen, and the curve is the scores themselves, taken as probabilities.
     """
 
     questions: int
     level: float
     chances: tuple[Chance, ...]
     wanted: float = WANTED
+    foreseen: bool = Field(default=False, exclude_if=lambda given: not given)
 
     @property
     def recommended(self) -> int | None:
@@ -81,25 +84,28 @@ class Advice(Frozen):
 
     def lines(self) -> list[str]:
         """The advice in words."""
-        found = [
-            f"The next look is tested at a level of {self.level:.3g}. Chance that it passes, simulated from the curve "
-            f"of precision fitted to these {self.questions} questions:"
-        ]
-        found += [f"  with {one.further} more labelled questions {_percent(one.probability)}" for one in self.chances]
+        curve = (
+            "from the probabilities, as if they were true and a question's judgments right or wrong together"
+            if self.foreseen
+            else f"from the curve of precision fitted to these {self.questions} questions"
+        )
+        more = "" if self.foreseen else " more"
+        found = [f"The next look is tested at a level of {self.level:.3g}. Chance that it passes, simulated {curve}:"]
+        found += [f"  with {one.further}{more} labelled questions {_percent(one.probability)}" for one in self.chances]
         if self.recommended is not None:
-            return [*found, f"For a chance of {100 * self.wanted:g} %, label about {self.recommended} more questions."]
+            label = f"label about {self.recommended}{more} questions."
+            return [*found, f"For a chance of {100 * self.wanted:g} %, {label}"]
         last = self.chances[-1]
         return [
             *found,
-            f"A chance of {100 * self.wanted:g} % is not reachable with up to {last.further} more: fit on more labels "
-            "or other signals so that the scores separate better. With more labels, one look with --or-lower finds the "
-            "highest target that passes.",
+            f"A chance of {100 * self.wanted:g} % is not reachable with up to {last.further}{more}: fit on more labels "
+            "or other signals so that the scores separate better.",
         ]
 
 
 def advise(
     scores: Sequence[float] | Floats,
-    correct: Sequence[bool] | Bools,
+    correct: Sequence[bool] | Bools | None,
     questions: Sequence[str],
     *,
     passes: Passes,
@@ -111,7 +117,8 @@ def advise(
 
     Args:
         scores: [n] of the labelled judgments; higher is more trustworthy.
-        correct: [n].
+        correct: [n]; None before any label: then the scores are taken as probabilities, all judgments of a question as
+            right or wrong together, and ``sizes`` as numbers of questions.
         questions: [n] the question of each judgment.
         level: that level, in (0, 1).
         sizes: numbers of further questions to try, as multiples of those there are.
@@ -122,9 +129,10 @@ def advise(
     if not len(scores):
         raise InputError("there is no labelled judgment to give advice from")
     data = _Labelled.of(scores, correct, questions)
-    numbers = sorted({max(SMALLEST, int(np.ceil(size * len(data.starts)))) for size in sizes})
+    seen = 1 if correct is None else len(data.starts)
+    numbers = sorted({max(SMALLEST, int(np.ceil(size * seen))) for size in sizes})
     rng = np.random.default_rng([0, 19])
-    fitted = _Curve.of(data)
+    fitted = _Curve.of(data) if correct is not None else _Curve.as_stated(data)
     passed = np.zeros((draws, len(numbers)), dtype=bool)
     for at, curve in enumerate(fitted.draws(draws, rng)):
         further = data.further(numbers[-1], curve, fitted.lean, rng)
@@ -132,7 +140,8 @@ def advise(
     # More labels of the same kind never hurt on the whole: what falls is noise of the draws.
     share = np.maximum.accumulate(passed.mean(axis=0))
     return Advice(
-        questions=len(data.starts),
+        questions=0 if correct is None else len(data.starts),
+        foreseen=correct is None,
         level=level,
         chances=tuple(
             Chance(
@@ -161,7 +170,7 @@ class _Labelled:
     Attributes:
         scores: [n].
         features: [n, 2 + PARTS], see :func:`_features`.
-        correct: [n].
+        correct: [n]; empty before any label.
         names: [n] of the questions.
         place: [n] number of the question.
         starts, sizes: [q] first row of each question and how many it has.
@@ -177,7 +186,7 @@ class _Labelled:
 
     @classmethod
     def of(
-        cls, scores: Sequence[float] | Floats, correct: Sequence[bool] | Bools, questions: Sequence[str]
+        cls, scores: Sequence[float] | Floats, correct: Sequence[bool] | Bools | None, questions: Sequence[str]
     ) -> "_Labelled":
         names = np.array(questions, dtype=str)
         order = np.argsort(names, kind="stable")
@@ -186,7 +195,7 @@ class _Labelled:
         return cls(
             values,
             _features(values),
-            np.asarray(correct, dtype=bool)[order],
+            np.zeros(0, dtype=bool) if correct is None else np.asarray(correct, dtype=bool)[order],
             tuple(names[order].tolist()),
             place.ravel(),
             starts,
@@ -204,11 +213,11 @@ class _Labelled:
 
     def with_further(self, further: _Further, number: int) -> tuple[Floats, Bools, list[str]]:
         """Scores, labels and questions of the labelled judgments and of the first so many drawn questions."""
-        used = further.number < number
+        used, known = further.number < number, len(self.correct)
         return (
-            np.concatenate([self.scores, self.scores[further.rows[used]]]),
+            np.concatenate([self.scores[:known], self.scores[further.rows[used]]]),
             np.concatenate([self.correct, further.correct[used]]),
-            [*self.names, *(f"+{one}" for one in further.number[used])],
+            [*self.names[:known], *(f"+{one}" for one in further.number[used])],
         )
 
 
@@ -240,6 +249,13 @@ class _Curve:
         mean_size = float(np.square(data.sizes).sum() / data.sizes.sum())
         information = hessian - precision
         return cls(mean, np.linalg.inv(information / (1 + (mean_size - 1) * lean) + precision), lean)
+
+    @classmethod
+    def as_stated(cls, data: _Labelled) -> "_Curve":
+        """The scores as probabilities, without doubt; judgments of one question are right or wrong together."""
+        values = logit(np.clip(data.scores, EDGE, 1 - EDGE))
+        mean = np.array([values.mean(), values.std(), *[0.0] * PARTS])
+        return cls(mean, np.zeros((len(mean), len(mean))), 1.0)
 
     def draws(self, number: int, rng: np.random.Generator) -> Floats:
         """[number, k] curves."""

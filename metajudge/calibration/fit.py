@@ -313,12 +313,3 @@ def data_digest(rows: SignalTable) -> str:
             )
         )
     )
-
-
-def fit_here(table: SignalTable, seed: int = 0) -> tuple[Calibration, str]:
-    """Temporary."""
-    rows = table.select(table.labelled).without_absent()[0]
-    n = len(set(rows.questions))
-    return fit_calibration(
-        rows, seed=seed
-    ), f"P(right) is fitted out of fold on {n} labelled questions of this file ({len(rows)} verdicts)."

@@ -3,34 +3,32 @@
 The least selective threshold is sought such that, with probability at least ``1 - delta`` over the draw of the
 labelled questions, the precision of all judgments it keeps is at least the target (learn-then-test: Angelopoulos,
 Bates, Candes, Jordan, Lei, "Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control", 2022).
-Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`) or by
-bets (:mod:`metajudge.calibration.labelled_sample`), on a grid without any label (:mod:`metajudge.calibration.starts`).
+Thresholds are tested by an exact test whose unit is the question (:mod:`metajudge.calibration.question_test`), or by
+bets, at any time (:mod:`metajudge.calibration.labelled_sample`), on a grid without any label
+(:mod:`metajudge.calibration.procedures`).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 from pydantic import Field
 
-from metajudge.calibration.labelled_sample import LabelledSample
+from metajudge.calibration.labelled_sample import Counts, LabelledSample
 from metajudge.calibration.looks import Looks, Sample, Turn
 from metajudge.calibration.procedures import (
-    DEFAULT,
     Procedure,
-    ProcedureName,
-    check_procedure,
+    Reference,
+    Setting,
     check_promise,
     last_rejected,
+    procedure_in_ranks,
 )
 from metajudge.calibration.promise import Promise, percent
-from metajudge.calibration.starts import Reference, Setting, procedure_foreseen, procedure_in_ranks
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.stats.intervals import clopper_pearson_lower
 from metajudge.types import GuaranteedThreshold, GuaranteePopulation, GuaranteeUnit, text_digest
 from metajudge.types.frozen import Frozen
-
-Unit: TypeAlias = GuaranteeUnit
 
 
 def _unset(value: object) -> bool:
@@ -61,10 +59,12 @@ class Guarantee(Frozen):
         most_per_question: judgments of one question that it covers at most.
         left_out: questions with more, which it does not cover and was not sought on.
         population: new questions like the labelled ones; ``this_file`` in records of earlier versions alone.
-        category: of items; None for all together.
-        among: promises made together at this delta (by judge or category); each was sought at a share of it.
+        category: of items, in records of earlier versions; None for all together.
+        among: promises made together at this delta, in records of earlier versions.
         look, level: the look of the ledger that found it, and what that spent of delta; None outside a ledger.
         counted_by: what a question is, ``item`` or a field; None for the question itself.
+        floor: lowest score that the labelled questions were drawn from; None where all could be drawn.
+        stated_random: whether it rests on the user's word that the labelled questions were drawn at random.
     """
 
     kind: Literal["guarantee"] = "guarantee"
@@ -77,7 +77,7 @@ class Guarantee(Frozen):
     precision: float
     lower: float | None = None
     coverage: float
-    unit: Unit
+    unit: GuaranteeUnit
     seed: int | None = Field(default=None, exclude_if=_unset)
     approximate: bool = False
     judges: tuple[str, ...] = ()
@@ -92,6 +92,8 @@ class Guarantee(Frozen):
     look: int | None = Field(default=None, exclude_if=_unset)
     level: float | None = Field(default=None, exclude_if=_unset)
     counted_by: str | None = Field(default=None, exclude_if=_unset)
+    floor: float | None = Field(default=None, exclude_if=_unset)
+    stated_random: bool = Field(default=False, exclude_if=lambda given: not given)
 
     def promise(self, fitted: Sequence[str] = ()) -> Promise:
         """What it promises, with its scope.
@@ -116,8 +118,8 @@ class Guarantee(Frozen):
         return (
             f"There it kept {self.kept} of {self.judgments} judgments ({percent(self.coverage)}), of "
             f"{self.kept_questions} of {self.questions} questions, {right}"
-            + f" {self.left_out} questions with more judgments are outside of it."
-            * (self.left_out > 0)
+            + f" {self.left_out} questions with more judgments are outside of it." * (self.left_out > 0)
+            + ("" if self.floor is None else f" All have a judgment with a probability of {self.floor:.4g} or more.")
         )
 
 
@@ -153,25 +155,25 @@ def guaranteed_threshold(
     *,
     target: float,
     delta: float,
-    procedure: ProcedureName | None = None,
     reference: Sequence[float] | Floats | None = None,
     reference_questions: Sequence[str] | None = None,
     most_per_question: int | None = None,
     looks: Looks | None = None,
     approximate: bool = False,
     judges: Sequence[str] = (),
-    category: str | None = None,
     or_lower: bool = False,
+    anytime: bool = False,
+    floor: float | None = None,
+    stated_random: bool = True,
 ) -> Guarantee | Abstention:
     """The least selective threshold whose precision is guaranteed, or the reason why no threshold passes.
 
     Args:
         scores: [n] on any scale; higher is more trustworthy. Scores are rounded to 1e-9, as they are where it is used.
         correct: [n].
-        questions: [n] the question of each judgment.
+        questions: [n] the question of each judgment: drawn at random, all with the same probability.
         target: precision of all kept judgments to guarantee, in (0, 1).
         delta: probability of failure allowed, in (0, 1).
-        procedure: ``ranks``, the default, is the exact test; ``e_process`` bets, and may be read after any label.
         reference: [r] scores without labels of other questions, whose ranks fix the thresholds tried: of the questions
             fitted on (out of fold), or unlabelled ones. None sets 15 % of the questions aside for it, chosen by digest,
             whose labels are then not used.
@@ -182,141 +184,36 @@ def guaranteed_threshold(
         looks: the ledger that divides delta over all looks at these labels; None for a look that no ledger covers.
         approximate: whether the scores were fitted on these questions (out of fold); recorded.
         judges: whose judgments these are; recorded.
-        category: of the items; recorded.
-        or_lower: where the target is not reached, the highest lower one that is, in the same look: targets from
-            :data:`LOWEST` are tested in rising order, each at one threshold that the probabilities of the reference fix
-            without labels, and the last one at its whole grid. This is one fixed sequence, so the chance that any of
-            its promises is false stays at most ``delta``. The scores must be probabilities.
+        or_lower: where the target is not reached at the first threshold, the highest lower one that is there, in the
+            same look: targets from :data:`LOWEST` are tested in rising order at the first threshold, then the last one
+            at the thresholds after it. This is one fixed sequence, so the chance that any promise of the look is false
+            stays at most ``delta``.
+        anytime: bets, which may be read after any label, in place of the exact test; needs a reference.
+        floor: score of the best judgment that a question needs to be drawn, fixed without labels: no threshold below is
+            tried. Labelled questions below it are left out. None where all could be drawn.
+        stated_random: whether that the questions were drawn at random is the caller's word, and no record's.
 
     Raises:
         InputError: target or delta out of range, unequal lengths, nothing given, a score that is no number, only
             questions with more judgments than declared, or a look that the ledger refuses.
-        ConfigurationError: an unknown procedure.
     """
     check_promise(target, delta)
-    procedure = check_procedure(procedure)
     sample = LabelledSample.of(scores, correct, questions, most_per_question)
     given = None if reference is None else Reference.of(reference, reference_questions)
-    search = _Search(sample, target, procedure or DEFAULT, given, most_per_question)
-    if or_lower and (search.anytime or given is None or not 0 <= min(given.scores) <= max(given.scores) <= 1):
-        raise InputError(
-            "lower targets are sought by the test in ranks, with probabilities of other questions as the reference: "
-            "leave out e_process and anytime, and give the reference, or leave out the lower targets"
-        )
-    about = {"approximate": approximate, "judges": tuple(judges), "category": category}
-
-    def found(turn: Turn | None) -> Guarantee | Abstention:
-        return search.highest(delta, turn, about) if or_lower else search.result(delta, turn, about)
-
+    search = _Search(sample, target, given, most_per_question, or_lower=or_lower, anytime=anytime, floor=floor)
+    about = {"approximate": approximate, "judges": tuple(judges), "stated_random": stated_random}
     if looks is None:
-        return found(None)
+        return search.result(delta, None, about)
     return looks.look(
         Sample.of(sample.scores, sample.correct, sample.questions),
         target=target,
         delta=delta,
-        settings=text_digest(f"{search.settings} {about}" + " or lower" * or_lower),
-        test=found,
+        settings=search.settings(approximate, judges, alone=not or_lower),
+        test=lambda turn: search.result(delta, turn, about),
         store=lambda result: result.model_dump(mode="json"),
         restore=lambda data: (Guarantee if data["kind"] == "guarantee" else Abstention).model_validate(data),
         judges=judges,
     )
-
-
-class _Search:
-    """One search for a threshold.
-
-    Args:
-        procedure: by which thresholds are tested.
-        reference: scores without labels; None to set questions aside.
-    """
-
-    def __init__(
-        self,
-        sample: LabelledSample,
-        target: float,
-        procedure: ProcedureName,
-        reference: Reference | None,
-        most: int | None,
-    ) -> None:
-        self.target, self.procedure, self.left_out = target, procedure, sample.left_out
-        self.anytime = procedure == "e_process"
-        if self.anytime and reference is None:
-            raise InputError(
-                "the e-process needs a reference: its thresholds must stay the same while labels are added"
-            )
-        self.unlabelled = reference
-        self.sample, self.reference = sample.set_aside() if reference is None else (sample, reference)
-        self.most = max(self.sample.most, self.reference.most) if most is None else most
-
-    @property
-    def settings(self) -> str:
-        """Everything the test depends on but labels, target and delta, as text."""
-        known = "" if self.unlabelled is None else text_digest(str(sorted(self.unlabelled.scores.tolist())))
-        return f"{self.procedure} {known} {self.most}"
-
-    def result(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
-        """What the search finds at the whole of delta, or at the level of a turn."""
-        return self._tested(self.target, self._fixed(delta if turn is None else turn.level), delta, turn, about)
-
-    def highest(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
-        """The highest target that passes before the first that does not, in rising order."""
-        found: Guarantee | None = None
-        level = delta if turn is None else turn.level
-        for target in (*rising(self.target), self.target):
-            last = target == self.target
-            procedure = self._fixed(level) if last else procedure_foreseen(self.reference, self._setting(target, level))
-            result = self._tested(target, procedure, delta, turn, about)
-            if isinstance(result, Abstention):
-                reason = f"not even {100 * target:g} % can be promised: {result.reason}"
-                return found or result.model_copy(update={"target": self.target, "reason": reason})
-            found = result
-        assert found is not None
-        return found
-
-    def _tested(
-        self, target: float, procedure: Procedure, delta: float, turn: Turn | None, about: Mapping[str, object]
-    ) -> Guarantee | Abstention:
-        level = delta if turn is None else turn.level
-        counts = self.sample.in_order(None if turn is None else turn.first_seen).counts(procedure.grid)
-        if turn is not None and turn.anytime and not self.anytime:
-            raise InputError("this ledger is read at any time: its looks need the procedure `e_process`")
-        p_values = counts.p_values(target, self.most, anytime=self.anytime, credited=procedure.credited)
-        at = int(last_rejected(p_values, level))
-        alone = self.most == 1 and not self.anytime
-        spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
-        if at < 0:
-            reason = counts.why_none(target, level, alone)
-            number = counts.questions
-            return Abstention(
-                reason=reason, target=target, delta=delta, questions=number, procedure=procedure
-            ).model_copy(update=spent)
-        kept, errors = int(counts.kept[:, at].sum()), int(counts.errors[:, at].sum())
-        return Guarantee(
-            threshold=procedure.grid[at],
-            target=target,
-            delta=delta,
-            questions=counts.questions,
-            kept=kept,
-            errors=errors,
-            precision=(kept - errors) / kept,
-            lower=clopper_pearson_lower(kept - errors, kept, 1 - level).low if alone else None,
-            coverage=kept / counts.judgments,
-            unit="all_kept",
-            procedure=procedure,
-            judgments=counts.judgments,
-            kept_questions=int((counts.kept[:, at] > 0).sum()),
-            most_per_question=self.most,
-            left_out=self.left_out,
-        ).model_copy(update={**spent, **about})
-
-    def _fixed(self, level: float) -> Procedure:
-        """The procedure, fixed without a label."""
-        made = procedure_in_ranks(self.procedure, self.reference, self._setting(self.target, level))
-        return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})
-
-    def _setting(self, target: float, level: float) -> Setting:
-        questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
-        return Setting(target, level, questions, self.most)
 
 
 LOWEST, RISE = 0.5, 0.02
@@ -329,64 +226,91 @@ def rising(target: float) -> list[float]:
     return [one for step in steps if (one := round(LOWEST + RISE * step, 9)) < round(target, 9)]
 
 
-def guaranteed_by_group(
-    scores: Sequence[float] | Floats,
-    correct: Sequence[bool] | Bools,
-    questions: Sequence[str],
-    groups: Sequence[str],
-    *,
-    by: Literal["judge", "category"],
-    delta: float,
-    reference: Mapping[str, Sequence[float] | Floats] | None = None,
-    judges: Sequence[str] = (),
-    **options: Any,
-) -> dict[str, Guarantee | Abstention]:
-    """A threshold for each judge or each category, such that all promises together hold with probability 1 - delta.
+class _Search:
+    """One search for a threshold; the arguments are those of :func:`guaranteed_threshold`."""
 
-    Each of J groups is sought at delta / J (Bonferroni). A group whose last threshold passes hands its level to those
-    that are left (Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979).
+    def __init__(
+        self,
+        sample: LabelledSample,
+        target: float,
+        reference: Reference | None,
+        most: int | None,
+        *,
+        or_lower: bool,
+        anytime: bool,
+        floor: float | None,
+    ) -> None:
+        if anytime and reference is None:
+            raise InputError("bets need a reference: their thresholds must stay the same while labels are added")
+        self.target, self.floor, self.anytime, self.left_out = target, floor, anytime, sample.left_out
+        self.lower = rising(target) if or_lower and not anytime else []
+        self.unlabelled = reference
+        self.sample, self.reference = sample.set_aside() if reference is None else (sample, reference)
+        self.most = max(self.sample.most, self.reference.most) if most is None else most
+        self.sample = self.sample.above(floor)
 
-    Args:
-        scores: [n].
-        correct: [n].
-        questions: [n].
-        groups: [n] judge or category of each judgment.
-        reference: by group.
-        judges: whose judgments, where groups are categories.
-        options: further arguments of :func:`guaranteed_threshold`.
+    def settings(self, approximate: bool, judges: Sequence[str], *, alone: bool) -> str:
+        """Digest of everything the test depends on but labels, target and delta; earlier versions made the same."""
+        known = "" if self.unlabelled is None else text_digest(str(sorted(self.unlabelled.scores.tolist())))
+        about = {"approximate": approximate, "judges": tuple(judges), "category": None}
+        more = " alone" * (alone and not self.anytime) + ("" if self.floor is None else f" floor {self.floor}")
+        return text_digest(f"{'e_process' if self.anytime else 'ranks'} {known} {self.most} {about}{more}")
 
-    Returns:
-        By group, in order of its name.
+    def result(self, delta: float, turn: Turn | None, about: Mapping[str, object]) -> Guarantee | Abstention:
+        """What the search finds at the whole of delta, or at the level of a turn."""
+        if turn is not None and turn.anytime != self.anytime:
+            raise InputError("a ledger is read by bets where its schedule is `anytime`, and only there")
+        level = delta if turn is None else turn.level
+        procedure = self._fixed(level)
+        first_seen = None if turn is None else turn.first_seen
+        sample = self.sample.in_order(first_seen) if self.anytime else self.sample  # in which bets take the questions
+        counts = sample.counts(procedure.grid)
+        reached, at = self._passing(counts, procedure, level)
+        spent = {"look": None if turn is None else turn.number, "level": None if turn is None else level}
+        if reached is None:
+            reason = counts.why_none(self.target, level, self._alone)
+            reason = f"not even {100 * LOWEST:g} % can be promised: {reason}" if self.lower else reason
+            return Abstention(
+                reason=reason, target=self.target, delta=delta, questions=counts.questions, procedure=procedure
+            ).model_copy(update=spent)
+        kept, errors = int(counts.kept[:, at].sum()), int(counts.errors[:, at].sum())
+        return Guarantee(
+            threshold=procedure.grid[at],
+            target=reached,
+            delta=delta,
+            questions=counts.questions,
+            kept=kept,
+            errors=errors,
+            precision=(kept - errors) / kept,
+            lower=clopper_pearson_lower(kept - errors, kept, 1 - level).low if self._alone else None,
+            coverage=kept / counts.judgments,
+            unit="all_kept",
+            procedure=procedure,
+            judgments=counts.judgments,
+            kept_questions=int((counts.kept[:, at] > 0).sum()),
+            most_per_question=self.most,
+            left_out=self.left_out,
+            floor=self.floor,
+        ).model_copy(update={**spent, **about})
 
-    Raises:
-        InputError: see :func:`guaranteed_threshold`.
-    """
-    if len(groups) != len(scores):
-        raise InputError(f"{len(scores)} scores and {len(groups)} groups: they must match one to one")
-    names = sorted(set(groups))
-    found: dict[str, Guarantee | Abstention] = {}
-    done: set[str] = set()
-    while True:
-        left = [name for name in names if name not in done]
-        for name in left:
-            at = [row for row, group in enumerate(groups) if group == name]
-            result = guaranteed_threshold(
-                [float(scores[row]) for row in at],
-                [bool(correct[row]) for row in at],
-                [questions[row] for row in at],
-                delta=delta / len(left),
-                reference=None if reference is None else reference[name],
-                judges=(name,) if by == "judge" else judges,
-                category=name if by == "category" else None,
-                **options,
-            )
-            update = {"delta": delta, "among": len(names)} if isinstance(result, Guarantee) else {"delta": delta}
-            found[name] = result.model_copy(update=update)
-        passed = {
-            name
-            for name in left
-            if isinstance(one := found[name], Guarantee) and one.threshold == one.procedure.grid[-1]
-        }
-        if not passed or len(done) + len(passed) == len(names):
-            return {name: found[name] for name in names}
-        done |= passed
+    def _passing(self, counts: Counts, procedure: Procedure, level: float) -> tuple[float | None, int]:
+        """The highest target that passes before the first that does not, and its last threshold; None for none."""
+        reached = None
+        for target in self.lower:
+            if counts.first.p_values(target, self.most, credited=procedure.credited)[0] > level:
+                return reached, 0
+            reached = target
+        p_values = counts.p_values(self.target, self.most, anytime=self.anytime, credited=procedure.credited)
+        at = int(last_rejected(p_values, level))
+        return (reached, 0) if at < 0 else (self.target, at)
+
+    @property
+    def _alone(self) -> bool:
+        return self.most == 1 and not self.anytime
+
+    def _fixed(self, level: float) -> Procedure:
+        """The procedure, fixed without a label."""
+        questions = max(1, len(self.sample.names))  # none where the only one was set aside: nothing passes then
+        setting = Setting(self.target, level, questions, self.most)
+        made = procedure_in_ranks("e_process" if self.anytime else "ranks", self.reference, setting, self.floor)
+        return made if self.unlabelled is not None else made.model_copy(update={"origin": f"{made.origin}, set aside"})

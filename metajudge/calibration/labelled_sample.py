@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metajudge.calibration.procedures import fewest_kept
+from metajudge.calibration.procedures import Reference, above_floor, fewest_kept, rounded
 from metajudge.calibration.question_test import fewest_passing, question_p_values
-from metajudge.calibration.starts import Reference, rounded
 from metajudge.errors import InputError
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import text_digest
@@ -50,6 +49,11 @@ class Counts:
     @property
     def questions(self) -> int:
         return len(self.kept)
+
+    @property
+    def first(self) -> "Counts":
+        """Those at the most selective threshold."""
+        return Counts(self.kept[:, :1], self.errors[:, :1], self.judgments)
 
     def p_values(self, target: float, most: int, *, anytime: bool = False, credited: int | None = None) -> Floats:
         """[thresholds] of the hypothesis that the precision of all kept judgments is below the target.
@@ -152,6 +156,11 @@ class LabelledSample:
         aside = np.isin(self.place, order[:number])
         reference = Reference.of(self.scores[aside], [self.questions[row] for row in np.flatnonzero(aside)])
         return self._select(~aside), reference
+
+    def above(self, floor: float | None) -> "LabelledSample":
+        """The questions with a judgment at or above a floor, with all their judgments."""
+        inside = above_floor(self.scores, self.place, floor)
+        return self if inside.all() else self._select(inside)
 
     def in_order(self, first_seen: Mapping[str, int] | None) -> "LabelledSample":
         """The same with the questions in the order of their labels: by look, within a look by digest."""

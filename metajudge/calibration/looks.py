@@ -199,12 +199,33 @@ class Known:
         return dict(sorted(found.items()))
 
 
+class Plan(Frozen):
+    """A draw of questions to label, fixed on scores without labels.
+
+    Attributes:
+        fit, judges: digest of the fit whose probabilities these scores are; whose judgments, empty for all of its.
+        floor: probability of the best judgment that a question needed to be drawn; None where all could be drawn.
+        seed: of the order of the draw: a larger draw of the same seed begins with a smaller one.
+        questions, among: how many were drawn, and could be.
+    """
+
+    fit: str
+    judges: tuple[str, ...] = ()
+    target: float
+    floor: float | None
+    seed: int
+    questions: int
+    among: int
+    time: str | None = None
+
+
 class Ledger(Frozen):
-    """All looks, as a calibration file keeps them."""
+    """All looks and draws, as a calibration file keeps them."""
 
     schedule: Schedule = Schedule()
     entries: tuple[Look, ...] = ()
     populations: tuple[Population, ...] = ()
+    plans: tuple[Plan, ...] = Field(default=(), exclude_if=lambda given: not given)
 
     @model_validator(mode="after")
     def _check(self) -> "Ledger":
@@ -332,7 +353,7 @@ class Looks:
 
     @property
     def ledger(self) -> Ledger:
-        """The looks so far, as they are stored."""
+        """As it is stored."""
         return self._ledger
 
     @property
@@ -468,9 +489,8 @@ class Looks:
         mine = mine.model_copy(update={"seen": seen, "texts": texts})
         rest = [one.touched_by(sample, by_text, number) for one in populations if one.unit != by_text.unit]
         others = [one for one in self._ledger.populations if one.judges != judges]
-        self._ledger = Ledger(
-            schedule=self.schedule, entries=(*self.entries, entry), populations=(*others, *rest, mine)
-        )
+        entered = {"entries": (*self.entries, entry), "populations": (*others, *rest, mine)}
+        self._ledger = self._ledger.model_copy(update=entered)
 
 
 def _difference(before: Sequence[Known]) -> str:

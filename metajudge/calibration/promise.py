@@ -51,8 +51,8 @@ class Promise(GuaranteedThreshold):
             present: judges whose judgments are kept by it here. Where these are only some of those it speaks of, the
                 sentence says that nothing is promised about them alone.
         """
-        return f"{self._subject()}: {self._share()} on {self._population()}{self._approximate()}." + self._limits(
-            present
+        return f"{self._subject()}: {self._share()} on {self._population()}{self._approximate()}{self._stated()}." + (
+            self._limits(present)
         )
 
     def to_json(self, present: Collection[str] = ()) -> dict[str, Any]:
@@ -101,6 +101,9 @@ class Promise(GuaranteedThreshold):
 
     def _approximate(self) -> str:
         return "; approximate, since the scores were fitted on the same questions: nothing is proven" * self.approximate
+
+    def _stated(self) -> str:
+        return ", if the labelled questions were drawn at random, as stated" * self.stated_random
 
     def _limits(self, present: Collection[str]) -> str:
         if not self.judges:

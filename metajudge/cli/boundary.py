@@ -33,7 +33,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "early_exit ask no further agent once the decision is certain",
     "calibrate weights": "was removed: write each agent's weight in the panel file, or let `metajudge calibrate fit "
     "--agent-scores FILE` find out what each agent's score is worth",
-    "calibrate plan": "was removed: `metajudge calibrate threshold` says after an abstention how many more labels help",
     "bench live": f"was an experiment kit; {_LAST}: `metajudge bench judgebench --grid FILE` measures your panels",
     **{f"bench {name}": _PROTOCOL for name in ("withhold", "score", "entries", "table")},
     "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",

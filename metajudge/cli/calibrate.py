@@ -18,6 +18,7 @@ from metajudge.calibration.quality import Quality, Resampled
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
 from metajudge.cli.calibrate_history import history
+from metajudge.cli.calibrate_plan import plan
 from metajudge.cli.calibrate_threshold import (
     AgentScoresOption,
     DataOption,
@@ -206,6 +207,7 @@ app = typer.Typer(
 
 app.command("threshold")(threshold)
 app.command("history")(history)
+app.command("plan")(plan)
 
 SIGNALS_HELP = f"Signals, separated by commas: {', '.join(SIGNAL_GROUPS)}. Default: by the verdicts' kind."
 

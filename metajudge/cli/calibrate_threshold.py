@@ -1,6 +1,6 @@
 """``metajudge calibrate threshold``: a promise about what a calibration keeps, as one look at labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,17 +11,20 @@ import typer
 from metajudge.calibration.advice import Advice
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration
-from metajudge.calibration.guarantee import Abstention, Guarantee
+from metajudge.calibration.guarantee import Abstention
 from metajudge.calibration.looks import Schedule, ScheduleName
-from metajudge.calibration.procedures import ProcedureName, check_procedure, check_promise
+from metajudge.calibration.procedures import check_promise
+from metajudge.calibration.table import SignalTable
 from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.options import JsonOption, OtherCalibrationOption, tell
 from metajudge.errors import InputError
+from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, check_writable
+from metajudge.report.audit.published import flags
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.types import Judgment, Right, VerdictKind
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
-from metajudge.vetting.looking import GroupedBy, LookRequest, LookResult, ReferenceScores, advice_after, look
+from metajudge.vetting.looking import LookRequest, LookResult, ReferenceScores, advice_after, look
 
 NO_LOOK_LEFT = "No look is left in the ledger: nothing more can be promised about these judges by this schedule."
 DataOption = Annotated[
@@ -67,14 +70,13 @@ def threshold(
     data: DataOption,
     target: Annotated[float, typer.Option(help="Precision to guarantee, such as .9.")],
     delta: Annotated[float, typer.Option(help="Probability that the guarantee may fail.")] = 0.1,
-    or_lower: Annotated[
-        bool,
+    labels_drawn: Annotated[
+        Literal["random"] | None,
         typer.Option(
-            "--or-lower",
-            help="What can be promised from these labels? One look over targets from .5 up to --target; the highest "
-            "that passes is stored.",
+            help="`random`: labels that do not say how their rows were chosen are a random draw. The promise then says "
+            "that it rests on that."
         ),
-    ] = False,
+    ] = None,
     kind: KindOption = None,
     judge: JudgeOption = None,
     agent_scores: AgentScoresOption = None,
@@ -82,14 +84,6 @@ def threshold(
         Literal["new", "all"] | None,
         typer.Option(
             help="`new`: only questions not used in the fit; `all`: approximate. Default: new if there are any."
-        ),
-    ] = None,
-    procedure: Annotated[
-        str | None,
-        typer.Option(
-            help="How thresholds are tested: `ranks`, by an exact test, or `e_process`, by bets that may be read after "
-            "any label. Default: ranks; e_process with --schedule anytime.",
-            metavar="NAME",
         ),
     ] = None,
     most: Annotated[
@@ -105,7 +99,7 @@ def threshold(
         ScheduleName | None,
         typer.Option(
             help="How delta is divided over looks, declared at the first one: `declining` (3/4 for the first), `even` "
-            "(over --looks) or `anytime` (an e-process, read after any label)."
+            "(over --looks) or `anytime` (bets, read after any label; the target alone)."
         ),
     ] = None,
     planned_looks: Annotated[
@@ -118,13 +112,6 @@ def threshold(
             help="Allow a look in which earlier questions are missing or have other labels; it is recorded as such.",
         ),
     ] = False,
-    by: Annotated[
-        GroupedBy | None,
-        typer.Option(
-            help="A promise for each judge or each category, all of them together at delta (Holm). Default: one for "
-            "all together."
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -137,98 +124,131 @@ def threshold(
 ) -> None:
     """Find the least selective threshold whose precision is guaranteed, and store it in the calibration.
 
-    With --judge the guarantee is for these judges' judgments together, else for all. Every look at labels spends a part
-    of delta: the calibration file records it, and later looks, such as after adding labels, get what is left by the
-    declared schedule. The same look again spends nothing. Exit code 1: no threshold passes; only the look is stored.
+    Only labels of questions drawn at random carry a promise (`calibrate plan` draws them). Where the target is not
+    reached, the highest lower one that is, is promised. With --judge the guarantee is for these judges' judgments
+    together, else for all. Every look at labels spends a part of delta: the calibration file records it. The same look
+    again spends nothing. Exit code 1: nothing can be promised; only the look is stored.
     """
     check_promise(target, delta)
     check_files(data, agent_scores, out or calibration)
-    procedure = check_procedure(procedure)
+    fitted = own_fit(calibration)
+    _check_same(fitted, kind, labelling.rule)
+    table = fitted_table(fitted, labelled_records(data, reading, agent_scores, labelling), reading, judge)
+    only_new = None if questions is None else questions == "new"
+    judges = covered_judges(fitted, table.select(table.labelled).judges, judge)
+    rows = threshold_rows(
+        fitted, table, only_new=only_new, allow_other=allow_other, stated_random=labels_drawn is not None, judges=judges
+    )
+    for note in rows.notes:
+        typer.echo(note, err=True)
+    anytime = anytime_of(fitted, schedule)
+    request = LookRequest(
+        target=target,
+        delta=delta,
+        judges=judges,
+        anytime=anytime,
+        most_per_question=most,
+        reference=ReferenceScores.of_fit(fitted, judges)
+        if anytime  # its thresholds stay the same while labels are added
+        else ReferenceScores.of_file(fitted, judges, table, rows, allow_other),
+        schedule=Schedule(name=schedule or "even", looks=planned_looks) if schedule or planned_looks else None,
+        accept_changes=accept_changes,
+        time=now(),
+    )
+    result = look(calibration, fitted, rows, request, out=out)
+    advice = advice_after(result, rows, request)
+    new = {*table.by(fitted.unit).select(~table.labelled).questions} - fitted.provenance.questions.keys()
+    shown = _Shown(fitted, result, advice, target)
+    lines = [*shown.lines(), *([f"Written: {out or calibration}"] if result.passed else [])]
+    if advice is not None and new:
+        number = str(advice.questions + (advice.recommended or advice.chances[-1].further))
+        told = (
+            *("calibrate", "plan", map(str, data), "--for", f"{target:g}", "--calibration", str(calibration)),
+            *flags("--judge", judge),
+            *flags("--labels", [*map(str, labelling.labels or ())]),
+            *("--questions", number, "--out", "more-to-label.csv"),
+        )
+        lines.append(f"Next: {command(*told)}")
+    tell(as_json, shown.plain(), lines)
+    if not result.passed:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def now() -> str:
+    """The time as looks and plans record it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def own_fit(calibration: Path) -> Calibration:
+    """The calibration of a file, for a promise.
+
+    Raises:
+        InputError: it is the shipped default.
+    """
     fitted = load_calibration(calibration)
     if fitted.is_shipped:
         raise InputError(
             "--calibration shipped: no guarantee is made from transferred probabilities; fit a calibration to labels "
             "of your own with `metajudge calibrate fit --prior shipped`, and find a threshold for that"
         )
-    _check_same(fitted, kind, labelling.rule)
+    return fitted
+
+
+def fitted_table(
+    fitted: Calibration, records: LabelledRecords, reading: Reading, judge: list[str] | None
+) -> SignalTable:
+    """The rows of a calibration's judges, or of those asked for."""
     fitted.check_unit(reading.unit)
-    table = labelled_records(data, reading, agent_scores, labelling).table(
-        fitted.identity.signals, judge, known=fitted.identity.judges, kind=fitted.kind, right=fitted.right
-    )
-    only_new = None if questions is None else questions == "new"
-    rows = threshold_rows(fitted, table, only_new=only_new, allow_other=allow_other)
-    for note in rows.notes:
-        typer.echo(note, err=True)
-    labelled = set(rows.table.judges)
-    # The guarantee covers the judges with labels; empty if these are all judges.
-    judges = sorted(judge or (() if labelled >= set(fitted.identity.judges) else labelled))
-    chosen = _procedure(procedure, schedule, fitted)
-    request = LookRequest(
-        target=target,
-        delta=delta,
-        or_lower=or_lower,
-        judges=tuple(judges),
-        by=by,
-        procedure=chosen,
-        most_per_question=most,
-        reference=ReferenceScores.of_fit(fitted, judges)
-        if chosen == "e_process"  # its thresholds stay the same while labels are added
-        else ReferenceScores.of_file(fitted, judges, table, rows, allow_other),
-        schedule=Schedule(name=schedule or "even", looks=planned_looks) if schedule or planned_looks else None,
-        accept_changes=accept_changes,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    result = look(calibration, fitted, rows, request, out=out)
-    advised = not result.passed and by is None
-    shown = _Shown(fitted, result, advice_after(result, rows, request) if advised else None, advised)
-    tell(as_json, shown.plain(), [*shown.lines(), *([f"Written: {out or calibration}"] if result.passed else [])])
-    if not result.passed:
-        raise typer.Exit(ExitCode.INCOMPLETE)
+    known = fitted.identity.judges
+    return records.table(fitted.identity.signals, judge, known=known, kind=fitted.kind, right=fitted.right)
+
+
+def covered_judges(fitted: Calibration, there: Iterable[str], judge: list[str] | None) -> tuple[str, ...]:
+    """The judges asked for, else those there are; none if these are all judges of the calibration."""
+    return tuple(sorted(judge or (() if {*there} >= {*fitted.identity.judges} else {*there})))
+
+
+def anytime_of(fitted: Calibration, schedule: ScheduleName | None) -> bool:
+    """Whether looks are read at any time: as declared at the first look, else by the schedule given."""
+    declared = None if fitted.looks is None or not fitted.looks.entries else fitted.looks.schedule.name
+    return (declared or schedule) == "anytime"
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A look as it is printed; ``advised`` says whether advice was sought."""
+    """A look as it is printed, with what further labels can do for the target."""
 
     fitted: Calibration
     result: LookResult
     advice: Advice | None
-    advised: bool
+    target: float
 
     def lines(self) -> Iterator[str]:
         yield from self.result.lines()
-        for name, one in self.result.found.items():
-            yield (f"{name}: " if name else "") + self._meaning(one)
+        yield self._meaning
         if self.result.passed:
             yield right_line(self.fitted.kind, self.fitted.identity.right)
-        if self.advised:
-            yield from [NO_LOOK_LEFT] if self.advice is None else self.advice.lines()
+        if self.advice is not None:
+            yield from self.advice.lines()
+        elif not self.result.left:
+            yield NO_LOOK_LEFT
 
     def plain(self) -> dict[str, object]:
         """The same as plain data."""
-        found = {
-            name: {**one.model_dump(mode="json"), "sentence": self._meaning(one)}
-            for name, one in self.result.found.items()
-        }
         return {
             "look": self.result.mine.model_dump(mode="json", exclude={"result"}),
             "repeated": self.result.repeated,
-            "results": found,
+            "results": {"": {**self.result.found.model_dump(mode="json"), "sentence": self._meaning}},
             "advice": None if self.advice is None else self.advice.model_dump(mode="json"),
         }
 
-    def _meaning(self, one: Guarantee | Abstention) -> str:
-        if isinstance(one, Abstention):
-            return one.meaning()
-        together = f" This holds for all {one.among} promises together." if one.among > 1 else ""
-        return one.meaning(self.fitted.identity.judges) + together
-
-
-def _procedure(given: ProcedureName | None, schedule: ScheduleName | None, fitted: Calibration) -> ProcedureName | None:
-    if given is not None:
-        return given
-    declared = fitted.looks.schedule.name if fitted.looks is not None else schedule
-    return "e_process" if declared == "anytime" else None
+    @property
+    def _meaning(self) -> str:
+        found = self.result.found
+        if isinstance(found, Abstention):
+            return found.meaning()
+        short = f"{100 * self.target:g} % is not reached. " if found.target < self.target else ""
+        return short + found.meaning(self.fitted.identity.judges)
 
 
 def _check_same(fitted: Calibration, kind: VerdictKind | None, right: Right | None) -> None:

@@ -229,7 +229,7 @@ class Joiner:
         """What a label says of a judgment; None where it stands for no answer, or names other responses."""
         if isinstance(row.value, Label):
             return row.value if set(row.value.value.ids) <= judgment.item.responses.keys() else None
-        return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary)
+        return label_of(row.value, row.annotator, row.time, judgment.item, self._vocabulary, row.chosen)
 
     def _counted(self) -> JoinReport:
         labels, there = self._labels, self._first[self._way.on]

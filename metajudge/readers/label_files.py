@@ -34,7 +34,7 @@ from metajudge.readers.people import ScoredByPeople
 from metajudge.readers.source import JudgmentSource, open_judgments
 from metajudge.readers.tables import Survey, Table
 from metajudge.types import Judgment, Label
-from metajudge.types.label import as_ruling
+from metajudge.types.label import CHOSEN_COLUMNS, Chosen, as_ruling, chosen_in
 
 LABEL_FIELDS: Final = ("id", "item_id", "response", "label", "annotator", "label_time", "ruling")
 """What ``--labels-map`` can name: keys, the value (several columns as ``a+b``), who gave it, when, and whether it is a
@@ -58,6 +58,7 @@ class LabelRow:
         time: as recorded.
         file: its file.
         line: its position there.
+        chosen: how its item came to be labelled; None where the file does not say.
     """
 
     keys: Mapping[str, str]
@@ -66,6 +67,7 @@ class LabelRow:
     time: Any
     file: str
     line: int
+    chosen: Chosen | None = None
 
     @property
     def where(self) -> str:
@@ -116,7 +118,8 @@ def read_labels(paths: Sequence[Path | str], mapping: Mapping[str, str] | None =
         The labels, not yet joined with anything; a cell without a value is no label.
 
     Raises:
-        InputError: a path that cannot be read, a column that is not there, or a value column that cannot be guessed.
+        InputError: a path that cannot be read, a column that is not there, a value column that cannot be guessed, or a
+            row that says it was drawn and not with which probability.
 
     Example:
         >>> read_labels(["people.csv"], {"item_id": "qid", "label": "human_score"})  # doctest: +SKIP
@@ -213,7 +216,7 @@ def _from_table(table: Table, mapping: Mapping[str, str]) -> LabelRows:
     annotator = mapping.get("annotator") or named(ANNOTATORS, columns)
     time = mapping.get("label_time") or named(LABEL_TIMES, columns)
     ruling = mapping.get("ruling") or ruling_flag(columns, survey.keys)
-    used = {annotator, time, ruling}
+    used = {annotator, time, ruling, *CHOSEN_COLUMNS}
     values = mapping["label"].split("+") if "label" in mapping else _values(columns, survey, used, name)
     found = LabelRows(
         ids=_named(mapping.get("id"), _IDS, columns, values),
@@ -248,6 +251,10 @@ def _rows(
     texts = {key: text for key in keys if 0 < len(text := key_of(cell(row.data, key))) <= _LONGEST_KEY}
     who = None if annotator is None else key_of(cell(row.data, annotator)) or None
     when = None if time is None else cell(row.data, time)
+    try:
+        chosen = chosen_in(row.data)
+    except ValueError as error:
+        raise InputError(f"{name}:{row.number}: {error}") from None
     for column in values:
         value = cell(row.data, column)
         if key_of(value) == "":
@@ -255,7 +262,7 @@ def _rows(
         by = who if len(values) == 1 else column if who is None else f"{who}/{column}"
         if ruling is not None and is_true(cell(row.data, ruling)):
             by = as_ruling(by)
-        yield LabelRow(texts, value, by, when, name, row.number)
+        yield LabelRow(texts, value, by, when, name, row.number, chosen)
 
 
 def _values(columns: Sequence[str], survey: Survey, used: set[str | None], name: str) -> list[str]:

@@ -19,7 +19,7 @@ from metajudge.readers.scales import on_scale
 from metajudge.readers.tables import Survey, Table
 from metajudge.readers.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside
 from metajudge.types import AnyVerdict, Category, Item, Label, Pairwise
-from metajudge.types.label import as_ruling
+from metajudge.types.label import Chosen, as_ruling, chosen_in
 
 _VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
 _ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
@@ -81,8 +81,9 @@ class RowLabels:
         Raises:
             BadLine: with the field and what is wrong.
         """
+        chosen = _chosen(row)
         labels = [
-            Label(value=value, annotator=field.removeprefix("label."))
+            Label(value=value, annotator=field.removeprefix("label."), chosen=chosen)
             for field, column in self.mapping.columns.items()
             if field.startswith("label.") and (value := self._value(field, cell(row.data, column), item)) is not None
         ]
@@ -91,6 +92,8 @@ class RowLabels:
             given = None if column is None else listed_labels(cell(row.data, column), item, own=field == "labels")
             for entry in given or ():
                 labels += self._entry(field, entry, item)
+        if chosen is not None and not labels and item.label is not None:
+            labels.append(Label(value=item.label, chosen=chosen))
         return tuple(labels)
 
     def of_annotator(self, row: Line, item: Item) -> Label | None:
@@ -107,19 +110,27 @@ class RowLabels:
         if "ruling" in columns and is_true(cell(row.data, columns["ruling"])):
             annotator = as_ruling(annotator)
         time = time_of(cell(row.data, columns["label_time"])) if "label_time" in columns else None
-        return Label(value=value, annotator=annotator, time=time)
+        return Label(value=value, annotator=annotator, time=time, chosen=_chosen(row))
 
     def _entry(self, field: str, entry: Any, item: Item) -> Iterator[Label]:
         value, annotator, time = _parts(entry)
         found = self._value(field, value, item)
         if found is not None:
-            yield Label(
-                value=found, annotator=None if annotator is None else str(annotator) or None, time=time_of(time)
-            )
+            known = {"value": found, "annotator": None if annotator is None else str(annotator) or None}
+            how = entry.get("chosen") if isinstance(entry, Mapping) else None
+            how = how if how == "picked" or isinstance(how, Mapping) else None
+            yield Label.model_validate({**known, "time": time_of(time), "chosen": how})
 
     def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
         found = self.read(field, value, item)
         return None if isinstance(found, NoVerdict) else found
+
+
+def _chosen(row: Line) -> Chosen | None:
+    try:
+        return chosen_in(row.data)
+    except ValueError as error:
+        raise BadLine(str(error)) from None
 
 
 def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | None:

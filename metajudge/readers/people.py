@@ -21,7 +21,7 @@ from metajudge.errors import InputError
 from metajudge.readers.cells import cell
 from metajudge.readers.vocabulary import NoVerdict, UnknownValueError, Vocabulary
 from metajudge.types import AnyVerdict, Item, Judgment, Label
-from metajudge.types.label import combined
+from metajudge.types.label import Chosen, combined
 
 NAMED = 3
 """How many names, ids or places are listed."""
@@ -143,7 +143,9 @@ def person_score_of(row: Mapping[str, Any]) -> PersonScore | None:
     return PersonScore(name, annotator, None, value, time)
 
 
-def label_of(value: Any, annotator: str | None, time: Any, item: Item, vocabulary: Vocabulary) -> Label | None:
+def label_of(
+    value: Any, annotator: str | None, time: Any, item: Item, vocabulary: Vocabulary, chosen: Chosen | None = None
+) -> Label | None:
     """What a person said of an item, as a label; None where the cell says nothing.
 
     Args:
@@ -152,6 +154,7 @@ def label_of(value: Any, annotator: str | None, time: Any, item: Item, vocabular
         time: when, as a number of seconds or milliseconds or a text; one that cannot be read is left out.
         item: what it is about.
         vocabulary: what words mean.
+        chosen: how the item came to be labelled.
 
     Raises:
         UnknownValueError: the value means nothing on this item.
@@ -159,7 +162,7 @@ def label_of(value: Any, annotator: str | None, time: Any, item: Item, vocabular
     found: AnyVerdict | NoVerdict = vocabulary.read(value, tuple(item.responses), item.models or {}, item.scale)
     if isinstance(found, NoVerdict):
         return None
-    return Label(value=found, annotator=annotator or None, time=time_of(time))
+    return Label(value=found, annotator=annotator or None, time=time_of(time), chosen=chosen)
 
 
 def time_of(value: Any) -> datetime | None:

@@ -1,16 +1,66 @@
 """Labels: what people say is right about an item, and the one answer that several of them make."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
 from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.no_answer import passing as passing
 from metajudge.types.verdict import AnyVerdict, Grade, Pairwise, Verdict
+
+
+class Drawn(Frozen):
+    """An item was drawn at random, each item of the population with the same probability.
+
+    Attributes:
+        probability: with which an item was drawn, in (0, 1].
+        floor: lowest score of the population that was drawn from; None where all items could be drawn.
+        seed: of the draw, where it is known.
+    """
+
+    probability: float = Field(gt=0, le=1)
+    floor: float | None = left_out()
+    seed: int | None = left_out()
+
+
+Chosen: TypeAlias = Drawn | Literal["picked"]
+"""How an item came to be labelled: drawn at random, or picked for what it is."""
+
+CHOSEN_COLUMNS: Final = ("chosen", "drawn_probability", "drawn_floor", "drawn_seed")
+"""Columns of a table of labels that say so: ``chosen`` is ``drawn`` or ``picked``; the others belong to ``drawn``."""
+
+
+def chosen_in(row: Mapping[str, Any]) -> Chosen | None:
+    """How the item of a row was chosen, by :data:`CHOSEN_COLUMNS`; None where the row does not say.
+
+    A column ``chosen`` with any other word, such as the preferred response, says nothing.
+
+    Raises:
+        ValueError: a row that was drawn without a probability in (0, 1], or a floor or seed that is no number.
+    """
+    word, *drawn = (row.get(name) for name in CHOSEN_COLUMNS)
+    said = str(word).strip().casefold()
+    if said == "picked":
+        return "picked"
+    if said != "drawn":
+        return None
+    try:
+        probability, floor, seed = (None if one in (None, "") or one != one else float(one) for one in drawn)
+        return Drawn.model_validate({"probability": probability, "floor": floor, "seed": seed})
+    except (TypeError, ValueError):
+        given = ", ".join(f"{name} {one!r}" for name, one in zip(CHOSEN_COLUMNS[1:], drawn, strict=True))
+        raise ValueError(f"drawn, but {given}: a drawn row needs its probability in (0, 1]") from None
+
+
+def chosen_cells(chosen: Chosen | None) -> dict[str, Any]:
+    """The cells of :data:`CHOSEN_COLUMNS` that :func:`chosen_in` reads."""
+    if not isinstance(chosen, Drawn):
+        return {} if chosen is None else {"chosen": chosen}
+    return dict(zip(CHOSEN_COLUMNS, ("drawn", chosen.probability, chosen.floor, chosen.seed), strict=True))
 
 
 class Label(Frozen):
@@ -20,11 +70,13 @@ class Label(Frozen):
         value: what the person says is right.
         annotator: who said it; None where the source does not say.
         time: when, where the source says.
+        chosen: how the item came to be labelled; None where the source does not say.
     """
 
     value: Verdict
     annotator: str | None = Field(default=None, min_length=1, exclude_if=lambda given: given is None)
     time: datetime | None = left_out()
+    chosen: Chosen | None = left_out()
 
 
 RULINGS: Final = frozenset(("adjudicated", "adjudication", "adjudicator", "adjudicated_label", "ruling"))
@@ -57,6 +109,12 @@ def combined(first: Sequence[Label], second: Sequence[Label]) -> tuple[Label, ..
             left[one] += 1
             kept.append(one)
     return (*kept, *second)
+
+
+def chosen_of(labels: Sequence[Label]) -> Chosen | None:
+    """How an item with these labels was chosen: drawn where one of them was, else picked where one was."""
+    said = [one.chosen for one in labels if one.chosen is not None]
+    return next((one for one in said if isinstance(one, Drawn)), said[0] if said else None)
 
 
 def answers(labels: Sequence[Label]) -> tuple[Label, ...]:

@@ -23,6 +23,7 @@ from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import Judgment, Right, VerdictKind
+from metajudge.vetting.drawing import choices, drawn_rows
 
 SHOWN_JUDGES = 20
 
@@ -175,28 +176,41 @@ class ThresholdRows:
         probabilities: theirs, in [0, 1].
         approximate: whether the calibration was fitted on some of them.
         notes: which rows were left out, and why.
+        floor: lowest probability that their questions were drawn from; None where all could be drawn.
+        stated_random: whether that some were drawn at random is the user's word.
     """
 
     table: SignalTable
     probabilities: NDArray[np.float64]
     approximate: bool
     notes: tuple[str, ...]
+    floor: float | None = None
+    stated_random: bool = False
 
 
 def threshold_rows(
-    fitted: Calibration, table: SignalTable, *, only_new: bool | None = None, allow_other: bool = False
+    fitted: Calibration,
+    table: SignalTable,
+    *,
+    only_new: bool | None = None,
+    allow_other: bool = False,
+    stated_random: bool = False,
+    judges: Sequence[str] = (),
 ) -> ThresholdRows:
-    """Chooses the rows that a guarantee can be based on.
+    """Chooses the rows that a guarantee can be based on: labelled ones whose items were drawn at random.
 
     Args:
         only_new: only questions that were not fitted on; False for all; None for new ones where there are any.
+        stated_random: whether labels that do not say how their items were chosen are a random draw, by the user's word.
+        judges: whose judgments, together; empty for all of the calibration's.
 
     Raises:
         InputError: no row is left.
     """
     table = table.by(fitted.unit).select(table.labelled)
+    drawn, floor, notes = drawn_rows(fitted, table, judges, stated_random)
+    table = table.select(drawn)
     new = [question not in fitted.provenance.questions for question in table.questions]
-    notes = []
     if only_new and not any(new):
         raise InputError(
             "every question was fitted on: give other data, fit with --share .5, or take --questions all and an "
@@ -216,7 +230,12 @@ def threshold_rows(
     covered = in_domain(predicted, approximate)
     notes += _left_out(predicted, covered)
     return ThresholdRows(
-        table.select(covered), np.ma.getdata(predicted.probabilities)[covered], approximate, tuple(notes)
+        table.select(covered),
+        np.ma.getdata(predicted.probabilities)[covered],
+        approximate,
+        tuple(notes),
+        floor,
+        stated_random and any(one is None for one in choices(table.select(covered))),
     )
 
 

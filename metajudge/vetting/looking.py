@@ -1,28 +1,24 @@
 """A look: the guaranteed threshold of a calibration file sought under its ledger, and written back in one step."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from metajudge.calibration.advice import Advice, advise
+from metajudge.calibration.advice import SIZES, Advice, advise
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import load_calibration, locked, save_calibration
-from metajudge.calibration.guarantee import LOWEST, Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
-from metajudge.calibration.looks import ByText, Look, Looks, Sample, Schedule, Turn
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
+from metajudge.calibration.looks import ByText, Look, Looks, Schedule
 from metajudge.calibration.predictions import in_domain
-from metajudge.calibration.procedures import ProcedureName
 from metajudge.calibration.table import SignalTable
 from metajudge.errors import InputError
 from metajudge.evidence.units import QUESTION, TEXT
 from metajudge.stats.arrays import Bools, Floats
-from metajudge.types import text_digest
 from metajudge.vetting.labelled import ThresholdRows
 
-GroupedBy: TypeAlias = Literal["judge", "category"]
 Found: TypeAlias = Guarantee | Abstention
 
 
@@ -78,11 +74,10 @@ class LookRequest:
     """One test of a threshold.
 
     Attributes:
-        target: precision to guarantee, in (0, 1).
+        target: precision to guarantee, in (0, 1); where it is not reached, the highest lower one that is.
         delta: probability that the promise fails, over all looks, in (0, 1).
         judges: whose judgments, together; empty for all of the calibration's.
-        by: a promise for each judge or each category, all of them together at delta (Holm); None for one promise.
-        or_lower, procedure, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
+        anytime, most_per_question: see :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
         reference: scores without labels that fix the thresholds tried, and their questions.
         schedule: how delta is divided over looks; None for the ledger's.
         accept_changes: see :class:`~metajudge.calibration.looks.Looks`.
@@ -91,80 +86,60 @@ class LookRequest:
     target: float
     delta: float
     judges: tuple[str, ...] = ()
-    by: GroupedBy | None = None
-    or_lower: bool = False
-    procedure: ProcedureName | None = None
+    anytime: bool = False
     most_per_question: int | None = None
-    reference: ReferenceScores | None = None
+    reference: ReferenceScores
     schedule: Schedule | None = None
     accept_changes: bool = False
     time: str | None = None
 
-    def test(
-        self, scores: Floats, correct: Bools, questions: Sequence[str], approximate: bool, looks: Looks | None
-    ) -> Guarantee | Abstention:
-        """The test on some judgments; without a ledger at the full delta."""
+    def test(self, scores: Floats, correct: Bools, questions: Sequence[str], **options: Any) -> Found:
+        """The test on some judgments.
+
+        Args:
+            options: further arguments of :func:`~metajudge.calibration.guarantee.guaranteed_threshold`.
+        """
+        asked = {"target": self.target, "delta": self.delta} | options
         return guaranteed_threshold(
             scores,
             correct,
             questions,
-            target=self.target,
-            delta=self.delta,
-            or_lower=self.or_lower,
-            procedure=self.procedure,
-            reference=None if self.reference is None else self.reference.scores,
-            reference_questions=None if self.reference is None else self.reference.questions,
+            anytime=self.anytime,
+            reference=self.reference.scores,
+            reference_questions=self.reference.questions,
             most_per_question=self.most_per_question,
-            approximate=approximate,
             judges=self.judges,
-            looks=looks,
+            **asked,
         )
 
-    def find(self, rows: ThresholdRows, looks: Looks) -> dict[str, Found]:
-        """The thresholds by group, under a ledger; all judgments together are the group ""."""
-        judged = rows.probabilities, rows.table.correct, rows.table.questions
-        if self.by is None:
-            return {"": self.test(*judged, rows.approximate, looks)}
-        if looks.schedule.name == "anytime":
-            raise InputError("promises by judge or category are not tested at any time: declare another schedule")
-        if self.or_lower:
-            raise InputError("lower targets are sought for all judgments together: leave out --by or --or-lower")
-        about = [self.by, self.procedure, self.reference, self.most_per_question, rows.approximate]
-        return looks.look(
-            Sample.of(*judged),
-            target=self.target,
-            delta=self.delta,
-            settings=text_digest(str(about)),
-            test=lambda turn: self._by_group(rows, turn),
-            store=_stored,
-            restore=_restored,
-            judges=self.judges,
-        )
-
-    def _by_group(self, rows: ThresholdRows, turn: Turn) -> dict[str, Found]:
-        table = rows.table
-        groups = table.judges if self.by == "judge" else table.categories
-        found = guaranteed_by_group(
+    def find(self, rows: ThresholdRows, looks: Looks) -> Found:
+        """The threshold, under a ledger."""
+        return self.test(
             rows.probabilities,
-            table.correct,
-            table.questions,
-            groups,
-            by="judge" if self.by == "judge" else "category",
-            target=self.target,
-            delta=turn.level,
-            procedure=self.procedure,
-            reference=None if self.reference is None else dict.fromkeys(groups, self.reference.scores),
-            most_per_question=self.most_per_question,
+            rows.table.correct,
+            rows.table.questions,
+            looks=looks,
+            or_lower=True,
             approximate=rows.approximate,
-            judges=self.judges,
+            floor=rows.floor,
+            stated_random=rows.stated_random,
         )
-        spent = {"delta": self.delta, "look": turn.number, "level": turn.level}
-        return {name: one.model_copy(update=spent) for name, one in found.items()}
 
-    def passes(self, level: float, scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
-        """Whether a threshold passes at a level; with lower targets, at the lowest one."""
-        at_level = replace(self, delta=level, target=LOWEST if self.or_lower else self.target, or_lower=False)
-        return isinstance(at_level.test(scores, correct, questions, approximate=False, looks=None), Guarantee)
+    def chances(
+        self,
+        level: float,
+        floor: float | None,
+        scores: Floats,
+        correct: Bools | None,
+        questions: Sequence[str],
+        sizes: Sequence[float] = SIZES,
+    ) -> Advice:
+        """What labels could do at a level, see :func:`~metajudge.calibration.advice.advise`."""
+
+        def passes(scores: Floats, correct: Bools, questions: Sequence[str]) -> bool:
+            return isinstance(self.test(scores, correct, questions, delta=level, floor=floor), Guarantee)
+
+        return advise(scores, correct, questions, passes=passes, level=level, sizes=sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,29 +147,28 @@ class LookResult:
     """What a look found.
 
     Attributes:
-        found: by group the threshold, or why there is none; all judgments together are the group "".
+        found: the threshold, or why there is none.
         looks: all looks at these judges, this one included.
         repeated: whether it was the very same look as an earlier one: then nothing was spent.
         unrecorded: guarantees of the file that were found before looks were recorded.
         left: share of delta that the next look gets.
     """
 
-    found: Mapping[str, Found]
+    found: Found
     looks: tuple[Look, ...]
     repeated: bool
     unrecorded: int
     left: float
 
     @property
-    def passed(self) -> tuple[Guarantee, ...]:
-        """The thresholds found."""
-        return tuple(one for one in self.found.values() if isinstance(one, Guarantee))
+    def passed(self) -> bool:
+        """Whether a threshold was found, for the target or a lower one."""
+        return isinstance(self.found, Guarantee)
 
     @property
     def mine(self) -> Look:
         """The look as the ledger has it."""
-        number = next(iter(self.found.values())).look
-        return next(one for one in self.looks if one.number == number)
+        return next(one for one in self.looks if one.number == self.found.look)
 
     def lines(self) -> list[str]:
         """The look and its cost in words."""
@@ -207,6 +181,18 @@ class LookResult:
                 "not cover these."
             )
         return lines
+
+
+def current_of(path: Path, fitted: Calibration) -> Calibration:
+    """The calibration as its file has it now; to be called under the file's lock.
+
+    Raises:
+        InputError: it was fitted anew meanwhile.
+    """
+    current = load_calibration(path)
+    if current.fit_digest != fitted.fit_digest:
+        raise InputError(f"{path} was fitted anew while the judgments were read: run the same command again")
+    return current
 
 
 def look(
@@ -224,9 +210,7 @@ def look(
         InputError: the file was fitted anew meanwhile, cannot be written, or the ledger refuses the look.
     """
     with locked(path):
-        current = load_calibration(path)
-        if current.fit_digest != fitted.fit_digest:
-            raise InputError(f"{path} was fitted anew while the judgments were read: run the same command again")
+        current = current_of(path, fitted)
         table = rows.table
         looks = Looks(
             current.looks,
@@ -236,15 +220,12 @@ def look(
             by_text=ByText.of_rows(table.unit, table.correct, table.questions, table.texts),
         )
         before = len(looks.entries)
-        by = None if table.unit in (QUESTION, TEXT) else table.unit
-        found = {
-            name: one.model_copy(update={"counted_by": by}) if isinstance(one, Guarantee) else one
-            for name, one in request.find(rows, looks).items()
-        }
+        found = request.find(rows, looks)
         looked = passed = current.model_copy(update={"looks": looks.ledger})
-        for one in found.values():
-            if isinstance(one, Guarantee):
-                passed = passed.with_guarantee(one)
+        if isinstance(found, Guarantee):
+            by = None if table.unit in (QUESTION, TEXT) else table.unit
+            found = found.model_copy(update={"counted_by": by})
+            passed = passed.with_guarantee(found)
         save_calibration(looked if out is not None else passed, path)
         if out is not None and passed is not looked:
             save_calibration(passed, out)
@@ -257,22 +238,10 @@ def look(
     )
 
 
-def _stored(found: Mapping[str, Found]) -> dict[str, Any]:
-    passed = any(isinstance(one, Guarantee) for one in found.values())
-    groups = {name: one.model_dump(mode="json") for name, one in found.items()}
-    return {"kind": "guarantee" if passed else "abstention", "groups": groups}
-
-
-def _restored(data: Mapping[str, Any]) -> dict[str, Found]:
-    kinds: Mapping[str, type[Guarantee] | type[Abstention]] = {"guarantee": Guarantee, "abstention": Abstention}
-    return {name: kinds[one["kind"]].model_validate(one) for name, one in data["groups"].items()}
-
-
 def advice_after(result: LookResult, rows: ThresholdRows, request: LookRequest) -> Advice | None:
-    """What further labels could do after one promise's abstention; None where the ledger has no look left."""
+    """What further labels could do for the target; None where it was reached, or the ledger has no look left."""
     level = result.left * request.delta
-    if not level:
+    if not level or (isinstance(result.found, Guarantee) and result.found.target == request.target):
         return None
-    return advise(
-        rows.probabilities, rows.table.correct, rows.table.questions, passes=partial(request.passes, level), level=level
-    )
+    table = rows.table
+    return request.chances(level, rows.floor, rows.probabilities, table.correct, table.questions)

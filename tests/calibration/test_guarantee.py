@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_by_group, guaranteed_threshold
+from metajudge.calibration.guarantee import Abstention, Guarantee, guaranteed_threshold
 from metajudge.calibration.labelled_sample import LabelledSample
 from metajudge.calibration.looks import Looks, Schedule
 from metajudge.calibration.procedures import Procedure
-from metajudge.errors import ConfigurationError, InputError
+from metajudge.errors import InputError
 from metajudge.stats.intervals import clopper_pearson_lower
 from tests.calibration.populations import DELTA, SHAPES, violations
 
@@ -48,13 +48,13 @@ def clustered(rng, questions=100, size=3):
 REFERENCE = np.random.default_rng(99).normal(size=300) * 1.17
 
 
-@pytest.mark.parametrize("name", ["ranks", "e_process"])
-def test_an_increasing_change_of_all_scores_changes_nothing_but_the_threshold(name):
+@pytest.mark.parametrize("anytime", [False, True])
+def test_an_increasing_change_of_all_scores_changes_nothing_but_the_threshold(anytime):
     scores, correct, questions = clustered(np.random.default_rng(1))
     found = []
     for change in (lambda x: x, lambda x: 0.6 * x, lambda x: 1.6 * x - 3):
         one = guaranteed_threshold(
-            change(scores), correct, questions, target=0.8, delta=0.2, procedure=name, reference=change(REFERENCE),
+            change(scores), correct, questions, target=0.8, delta=0.2, anytime=anytime, reference=change(REFERENCE),
             reference_questions=numbered(300, 3),
         )  # fmt: skip
         found.append((one.kind, getattr(one, "kept", None), getattr(one, "errors", None)))
@@ -65,7 +65,7 @@ def test_order_of_rows_changes_nothing_and_no_seed_is_asked_for():
     scores, correct, questions = clustered(np.random.default_rng(8))
     at = np.random.default_rng(9).permutation(len(scores))
     mixed = [questions[one] for one in at]
-    for more in ({}, {"reference": REFERENCE}, {"reference": REFERENCE, "procedure": "e_process"}):
+    for more in ({}, {"reference": REFERENCE}, {"reference": REFERENCE, "anytime": True}):
         first = guaranteed_threshold(scores, correct, questions, target=0.8, delta=0.1, **more)
         assert guaranteed_threshold(scores[at], correct[at], mixed, target=0.8, delta=0.1, **more) == first
         assert isinstance(first, Guarantee)
@@ -149,36 +149,9 @@ def test_a_look_is_tested_at_the_level_the_ledger_grants_and_the_same_look_spend
 
 def test_a_ledger_read_at_any_time_takes_an_e_process_alone():
     asked = {"target": 0.85, "delta": 0.1, "reference": [0.9], "looks": Looks(schedule=Schedule(name="anytime"))}
-    with pytest.raises(InputError, match="need the procedure `e_process`"):
+    with pytest.raises(InputError, match="by bets where its schedule is `anytime`, and only there"):
         guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked)
-    assert guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), procedure="e_process", **asked).kind == "guarantee"
-
-
-def test_promises_by_category_share_delta_and_name_their_category():
-    scores = [0.9] * 120
-    groups = ["math"] * 60 + ["code"] * 60
-    asked = {"target": 0.85, "by": "category", "reference": {"math": [0.9], "code": [0.9]}}
-    found = guaranteed_by_group(scores, RIGHT * 2, numbered(120), groups, delta=0.1, **asked)
-    assert {name: (one.category, one.among, one.delta) for name, one in found.items()} == {
-        "code": ("code", 2, 0.1),
-        "math": ("math", 2, 0.1),
-    }
-    assert "Judgments in category math with" in found["math"].meaning()
-    few = [0.9] * 20 + [0.9] * 16
-    labels, groups = [True] * 20 + [True] * 16, ["math"] * 20 + ["code"] * 16
-    handed = guaranteed_by_group(few, labels, numbered(36), groups, delta=0.1, **asked)
-    assert handed["math"].kind == "guarantee"  # .85 ** 20 is below .05
-    assert handed["code"].kind == "guarantee"  # .85 ** 16 is not, but math's last threshold hands its share on
-    wrong = guaranteed_by_group(few, [False, *labels[1:]], numbered(36), groups, delta=0.1, **asked)
-    assert wrong["code"].kind == "abstention"
-
-
-def test_by_judge_each_promise_is_of_one_judge():
-    found = guaranteed_by_group(
-        [0.9] * 60, RIGHT, numbered(60), ["jay"] * 30 + ["owl"] * 30, by="judge", target=0.85, delta=0.1,
-        reference={"jay": [0.9], "owl": [0.9]},
-    )  # fmt: skip
-    assert [one.judges for one in found.values()] == [("jay",), ("owl",)]
+    assert guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), anytime=True, **asked).kind == "guarantee"
 
 
 def test_guarantees_of_earlier_versions_load_and_say_what_they_promised():
@@ -212,7 +185,7 @@ def test_guarantees_of_earlier_versions_load_and_say_what_they_promised():
         ({"scores": [], "correct": [], "questions": []}, "no labelled judgment"),
         ({"questions": ["a", "a"], "most_per_question": 1}, "every question has more than the 1 judgments declared"),
         ({"most_per_question": 0}, "must be at least 1"),
-        ({"procedure": "e_process"}, "the e-process needs a reference"),
+        ({"anytime": True}, "bets need a reference"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(changes, said):
@@ -224,15 +197,39 @@ def test_bad_input_is_refused_with_what_to_do(changes, said):
 @pytest.mark.parametrize(
     "procedure", ["graphical", "one_error", "learn_then_test", "bonferroni", "log_odds", "this_file"]
 )
-def test_a_procedure_of_earlier_versions_is_not_run_and_its_stored_threshold_still_applies(procedure):
+def test_a_stored_threshold_by_a_procedure_of_earlier_versions_still_applies(procedure):
     given = {"target": 0.85, "delta": 0.1, "reference": [0.9]}
-    with pytest.raises(ConfigurationError, match="leave it out for the default, `ranks`"):
-        guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), procedure=procedure, **given)
     found = guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **given).model_dump(mode="json")
     old = {"name": procedure, "grid": [0.9, 0.8, 0.7], "starts": [0, 2], "shares": [0.9, 0.1], "passes_on": False}
     stored = Guarantee.model_validate({**found, "procedure": old})
     assert stored.procedure.name == procedure
     assert stored.promise().stamp().keeps(0.9)
+
+
+def test_a_promise_on_the_callers_word_says_so_and_one_of_a_recorded_draw_does_not():
+    asked = {"target": 0.85, "delta": 0.1, "reference": [0.9]}
+    stated = guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), **asked)
+    said = "with at most 1 judgment each, if the labelled questions were drawn at random, as stated."
+    assert said in stated.meaning()
+    assert stated.promise().stamp().stated_random
+    drawn = guaranteed_threshold([0.9] * 60, RIGHT, numbered(60), stated_random=False, **asked)
+    assert "as stated" not in drawn.meaning()
+    assert "stated_random" not in drawn.model_dump()
+
+
+def test_above_a_floor_questions_below_play_no_part_and_no_threshold_lies_there():
+    scores, questions = [0.9] * 40 + [0.7] * 40 + [0.4] * 40, numbered(120)
+    correct = [True] * 80 + [False] * 40
+    asked = {"target": 0.8, "delta": 0.1, "reference": scores, "floor": 0.7}
+    found = guaranteed_threshold(scores, correct, questions, **asked)
+    assert (found.questions, found.kept, found.threshold, found.floor) == (80, 80, 0.7, 0.7)
+    assert min(found.procedure.grid) == 0.7
+    assert found.meaning().endswith("All have a judgment with a probability of 0.7 or more.")
+    flipped = [*correct[:80], *[True] * 40]
+    assert guaranteed_threshold(scores, flipped, questions, **asked) == found
+    # A question with one judgment above the floor is there with all its judgments.
+    both = guaranteed_threshold([0.9, 0.1] * 60, [True, False] * 60, numbered(120, 2), **asked | {"reference": [0.9]})
+    assert (both.judgments, both.kept, both.most_per_question) == (120, 60, 2)
 
 
 def test_one_labelled_question_is_too_few_and_no_crash():

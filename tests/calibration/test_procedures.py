@@ -6,8 +6,17 @@ from scipy.stats import binom
 
 from metajudge.calibration.folds import question_folds, question_split
 from metajudge.calibration.labelled_sample import LabelledSample, anytime_p_values
-from metajudge.calibration.procedures import Procedure, fewest_kept, last_rejected
-from metajudge.calibration.starts import START, Reference, Setting, procedure_in_ranks, rounded
+from metajudge.calibration.procedures import (
+    START,
+    Procedure,
+    Reference,
+    Setting,
+    fewest_kept,
+    floor_for,
+    last_rejected,
+    procedure_in_ranks,
+    rounded,
+)
 from metajudge.errors import InputError
 from tests.calibration.populations import DELTA, SHAPES, violations
 
@@ -111,6 +120,39 @@ def test_the_start_keeps_more_with_few_labels():
     assert made.credited in (6, 7)  # nine tenths of the questions keep at most so many of their eight at 60 %
     alone = procedure_in_ranks("ranks", Reference.of(SCORES, None), Setting(0.8, 0.1, 1000, 8))
     assert alone.credited is None  # nothing is known of how many a question keeps
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "target", "kept"),
+    [
+        ([*[1.0] * 50, *[0.5] * 50], 0.8, 81),  # 50 sure ones carry 31 of .5 down to a mean of .809, and 32 to .805
+        ([*[0.9] * 40, *[0.1] * 60], 0.99, 40),  # not even the best reach it: the start has to lie above the floor
+        ([0.95] * 90, 0.9, None),
+    ],
+)
+def test_a_floor_lies_where_what_is_foreseen_falls_below_the_target_and_never_above_the_start(
+    probabilities, target, kept
+):
+    values = np.array(probabilities) - np.arange(len(probabilities)) * 1e-6
+    floor = floor_for(values[::-1], target)
+    below = 0 if floor is None else int((rounded(values) < floor).sum())
+    if kept is None:
+        assert floor is None
+    elif kept == 40:
+        assert len(values) - below == np.ceil(START * len(values))
+    else:
+        mean = np.cumsum(values) / np.arange(1, 101)
+        assert mean[len(values) - below - 1] >= target - 0.02 > mean[len(values) - below]
+
+
+def test_above_a_floor_no_threshold_lies_below_and_shares_are_of_the_questions_above():
+    reference = Reference.of(SCORES, None)
+    floor = float(np.sort(rounded(SCORES))[100])
+    made = procedure_in_ranks("ranks", reference, Setting(0.85, 0.1, 90, 1), floor)
+    assert min(made.grid) == floor
+    assert kept_by(made, SCORES)[0] == START * 100
+    pairs = Reference.of([0.9, 0.1, 0.2, 0.3], ["a", "a", "b", "b"]).above(0.5)
+    assert pairs.scores.tolist() == [0.9, 0.1]  # a question is drawn with all its judgments
 
 
 # Labelled judgments by question.

@@ -184,7 +184,10 @@ def recorded(metajudge):
     write("worse.jsonl", WORSE, questions[115:])
     for step in (
         ("fit", "--data", "fit.jsonl", "--share", "1", "--signals", "order,strength", "--out", "cal.json"),
-        ("threshold", "--calibration", "cal.json", "--data", "labelled.jsonl", "--target", "0.7"),
+        (
+            *("threshold", "--calibration", "cal.json", "--data", "labelled.jsonl"),
+            *("--target", "0.7", "--labels-drawn", "random"),
+        ),
     ):
         done = metajudge("calibrate", *step)
         assert done.returncode == 0, done.stdout + done.stderr

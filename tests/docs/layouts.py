@@ -219,7 +219,7 @@ def recorded_figures(listed: str) -> str:
 
 
 LAYOUTS: dict[str, Callable[..., str]] = {
-    "abstained": lambda _, threshold: without(threshold, "This is look"),  # it has the time
+    "abstained": lambda _, threshold: without(threshold, "This is look", "Verdicts: ", "Written: "),  # it has the time
     "audit": audited,
     "by-judge": by_judge,
     "demo": lambda printed: fenced(printed, ""),
@@ -230,6 +230,7 @@ LAYOUTS: dict[str, Callable[..., str]] = {
     "million": str.strip,
     "out-of-fold": out_of_fold,
     "promise": lambda _, threshold: without(threshold, "This is look", "Verdicts: ", "Written: "),
+    "promise-study": lambda recorded: json.loads(recorded)["figures"]["printed"],
     "recorded-figures": recorded_figures,
     "rivals": rivals,
     "shared-mistakes": shared_mistakes,

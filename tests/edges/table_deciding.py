@@ -259,7 +259,7 @@ _EXPORT: dict[str, Series] = {
     ),
     "export_guaranteed": series(
         "calibrate fit --data made120.jsonl --out cal.json --share 0.5",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.75 --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.75 --labels-drawn random --json",
         "vet made12.jsonl --calibration cal.json --json",
         "export preferences --guarantee 0.75,0.1 --calibration cal.json --out a --json",
         "export preferences --guarantee 0.9,0.1 --out b",

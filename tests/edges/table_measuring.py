@@ -109,28 +109,24 @@ _CALIBRATE: dict[str, Series] = {
     ),
     "calibrate_threshold": series(
         _SPLIT,
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --json",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.8 --json",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.99",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --labels-drawn random --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.8 --labels-drawn random --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.99 --labels-drawn random",
         "calibrate show cal.json --json",
         tolerance=FIT,
     ),
     "calibrate_threshold_options": series(
         _SPLIT,
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --judge ash --out one.json --json",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --by judge --delta 0.2 --json",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --procedure e_process --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --labels-drawn random --judge ash --out one.json --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7",
+        "calibrate plan made120.jsonl --for 0.7 --calibration cal.json --questions 20",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --labels to-label.csv",
         "calibrate threshold --calibration cal.json --data made120.jsonl --target 2",
         tolerance=FIT,
         slow=True,
     ),
     "calibrate_show_drift": series(
         _FIT, "calibrate show cal.json --data s12.jsonl", "calibrate show cal.json --data made12.jsonl", tolerance=FIT
-    ),
-    "calibrate_plan": series(
-        "calibrate plan --target 0.9 --rate 0.95",
-        "calibrate plan --target 0.95 --rate 0.8",
-        "calibrate plan --target 0.8 --rate 0.9 --delta 0.05 --coverage 0.5 --share 0",
     ),
     "calibrate_weights": series(_SCORES, "calibrate weights --data made12.jsonl --agent-scores a.jsonl", tolerance=FIT),
     "calibrate_cascade": series(
@@ -151,7 +147,7 @@ _OTHERS: dict[str, Series] = {
     ),
     "monitor_promise": series(
         _SPLIT,
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.7 --labels-drawn random --json",
         "vet made12.jsonl --calibration cal.json --policy verdict --review-sample 1 --json",
         "monitor --json",
         "monitor --next 4 --for drift --json",

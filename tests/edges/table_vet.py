@@ -92,7 +92,7 @@ _CALIBRATED: dict[str, Series] = {
     "vet_calibrated_text": series(_FIT, "vet made12.jsonl --calibration cal.json --report r.md >> r.md", tolerance=FIT),
     "vet_guaranteed": series(
         "calibrate fit --data made120.jsonl --out cal.json --share 0.5",
-        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.75 --json",
+        "calibrate threshold --calibration cal.json --data made120.jsonl --target 0.75 --labels-drawn random --json",
         "vet made12.jsonl --calibration cal.json --policy verdict --json",
         "vet made12.jsonl --calibration cal.json",
         tolerance=FIT,

@@ -66,7 +66,7 @@ def test_probabilities_decisions_and_thresholds(name, folder):
     told("calibrate", "fit", "--data", DATA / name, "--share", ".4", "--out", "fit.json")
     thresholds = {}
     for target in TARGETS:
-        look = ("--data", DATA / name, *JUDGES[name], "--target", target, "--json")
+        look = ("--data", DATA / name, *JUDGES[name], "--target", target, "--labels-drawn", "random", "--json")
         (folder / "looked.json").write_bytes((folder / "fit.json").read_bytes())
         found = json.loads(told("calibrate", "threshold", "--calibration", "looked.json", *look, codes=(0, 1)))
         thresholds[f"target {target[1:]}"] = found

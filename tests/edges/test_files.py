@@ -79,7 +79,8 @@ def crowd(questions: int, seed: int, prefix: str, judges: tuple[str, ...] = ("ow
 
 
 FIT = ("calibrate", "fit", "--data", "fit.jsonl", "--out", "cal.json")
-THRESHOLD = ("calibrate", "threshold", "--calibration", "cal.json", "--data", "new.jsonl", "--target", "0.75")
+RANDOM = ("--labels-drawn", "random")
+THRESHOLD = ("calibrate", "threshold", "--calibration", "cal.json", "--data", "new.jsonl", "--target", "0.75", *RANDOM)
 OF_VETTED = ("judgment_id", "probability", "probability_marks", "accepted", "guarantee", "outside_guarantee", "do")
 
 

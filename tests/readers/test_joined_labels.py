@@ -9,8 +9,9 @@ from metajudge.errors import InputError
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.readers.joined_labels import join, join_source, parse_on
 from metajudge.readers.label_files import parse_labels_map, read_labels
+from metajudge.readers.mapping import parse_map
 from metajudge.types import Category, Grade, Item, Judgment, Label, Pairwise
-from metajudge.types.label import answers
+from metajudge.types.label import Drawn, answers, chosen_cells, chosen_in, chosen_of
 from tests.readers.conftest import Table
 
 
@@ -197,3 +198,52 @@ def test_a_stream_gets_labels_in_every_pass_whatever_the_filter(tmp_path: Path, 
         assert [(one.judge, said(one)) for one in source] == [("h", [("good", "anna")])]
     assert source.line_readers is None  # a part of the file would have no labels
     assert source.notices[0].startswith("1 of 1 label joined")
+
+
+CHOSEN = ("chosen", "drawn_probability", "drawn_floor", "drawn_seed")
+
+
+@pytest.mark.parametrize(
+    ("cells", "chosen"),
+    [
+        (("drawn", 0.25, 0.71, 3), Drawn(probability=0.25, floor=0.71, seed=3)),
+        (("Drawn", "1", "", ""), Drawn(probability=1)),
+        (("picked", "", "", ""), "picked"),
+        (("", "", "", ""), None),
+        (("the better answer", 0.5, "", ""), None),  # a preferred response is no word on the draw
+    ],
+)
+def test_how_a_row_was_chosen_stays_with_its_label_in_files_of_labels_tables_and_records(
+    tmp_path: Path, table: Table, cells: tuple[object, ...], chosen: object
+) -> None:
+    bare = Judgment(id="j1", item=Item(id="q1", question="?", responses={"A": "x"}), judge="g", verdict=Grade(1.0))
+    ((joined,), _) = join([bare], read_labels([table(("item_id", "label", *CHOSEN), ("q1", 4, *cells))]))
+    assert [one.chosen for one in joined.item.labels] == [chosen]
+    write_jsonl(tmp_path / "own.jsonl", [joined])
+    (again,) = open_judgments([tmp_path / "own.jsonl"])
+    assert again == joined
+    assert [row.value.chosen for row in read_labels([tmp_path / "own.jsonl"]).rows] == [chosen]
+    columns = ("item_id", "question", "response", "judge", "verdict", "label", *CHOSEN)
+    for more in ((), ("annotator",)):
+        path = table((*columns, *more), ("q1", "?", "x", "g", 3, 4, *cells, *("ann" for _ in more)))
+        (read,) = open_judgments(
+            [path],
+            mapping=parse_map(
+                [*(f"{one}={one}" for one in columns[:6] if one != "response"), "responses.A=response"], []
+            ),
+        )
+        assert read.item.truth == Grade(4.0)
+        assert chosen_of(read.item.labels) == chosen
+    assert chosen_in(chosen_cells(chosen)) == chosen
+
+
+def test_an_item_is_drawn_where_one_of_its_labels_says_so_and_a_draw_without_a_probability_is_refused(
+    table: Table,
+) -> None:
+    drawn = Drawn(probability=0.5, seed=0)
+    labels = [Label(value=Grade(1.0), chosen=how) for how in (None, "picked", drawn)]
+    assert [chosen_of(labels[:n]) for n in range(4)] == [None, None, "picked", drawn]
+    for probability in ("", "1.5", "half"):
+        path = table(("item_id", "label", *CHOSEN), ("q1", 4, "drawn", probability, "", ""))
+        with pytest.raises(InputError, match=r":2: drawn, but drawn_probability .*needs its probability in \(0, 1\]"):
+            read_labels([path])

@@ -90,19 +90,19 @@ def fitted():
 
 class TestThresholdRows:
     def test_new_questions_are_taken_where_there_are_any_else_it_is_approximate_or_an_error(self, fitted):
-        rows = threshold_rows(fitted, LabelledRecords(RECORDS).table(SIGNALS))
+        rows = threshold_rows(fitted, LabelledRecords(RECORDS).table(SIGNALS), stated_random=True)
         assert not rows.approximate
         assert set(rows.table.questions).isdisjoint(fitted.provenance.questions)
         assert len(rows.probabilities) == len(rows.table.questions)
         assert "questions that were not fitted on" in rows.notes[0]
-        rows = threshold_rows(fitted, LabelledRecords(RECORDS).table(SIGNALS), only_new=False)
+        rows = threshold_rows(fitted, LabelledRecords(RECORDS).table(SIGNALS), only_new=False, stated_random=True)
         assert rows.approximate
         assert set(rows.table.questions) & set(fitted.provenance.questions)
         table = LabelledRecords(RECORDS).table(SIGNALS)
         table = table.select(np.array([question in fitted.provenance.questions for question in table.questions]))
         with pytest.raises(InputError, match="every question was fitted on"):
-            threshold_rows(fitted, table, only_new=True)
-        assert threshold_rows(fitted, table).approximate
+            threshold_rows(fitted, table, only_new=True, stated_random=True)
+        assert threshold_rows(fitted, table, stated_random=True).approximate
 
 
 def test_the_kind_and_the_rule_are_passed_on():

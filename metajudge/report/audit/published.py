@@ -13,6 +13,7 @@ from metajudge.files.command_line import command
 from metajudge.files.secrets import without_secrets
 from metajudge.files.tables import csv_writer
 from metajudge.types import Item, Judgment
+from metajudge.types.label import Chosen, chosen_cells
 
 
 def published(
@@ -76,16 +77,23 @@ def to_label(judgments: Sequence[Judgment], most: int = MOST_ITEMS, seed: int = 
     return random.Random(seed).sample(ordered, min(most, len(ordered)))
 
 
-def sheet(items: Sequence[Item]) -> str:
-    """The table as CSV: ``label`` and ``annotator`` are empty and wait for a person."""
+def sheet(items: Sequence[Item], chosen: Chosen | None = None) -> str:
+    """The table as CSV: where an item has no label, ``label`` and ``annotator`` wait for a person.
+
+    Args:
+        items: in the order in which they are to be labelled.
+        chosen: how they were chosen; None where that is not recorded.
+    """
     names = list(dict.fromkeys(name for item in items for name in item.responses))
     single = all(len(item.responses) == 1 for item in items)
     titles = ["response_text"] if single else [f"text_of_{name}" for name in names]
     stream = io.StringIO(newline="")
-    write = csv_writer(stream, ["item_id", "label", "annotator", "question_text", *titles])
+    how = chosen_cells(chosen)
+    write = csv_writer(stream, ["item_id", "label", "annotator", "question_text", *titles, *how])
     for item in items:
         texts = item.responses.values() if single else (item.responses.get(name) for name in names)
-        write({"item_id": item.id, "question_text": item.question, **dict(zip(titles, texts, strict=True))})
+        known = {"item_id": item.id, "label": item.truth, "question_text": item.question}
+        write({**known, **dict(zip(titles, texts, strict=True)), **how})
     return stream.getvalue()
 
 
@@ -131,7 +139,8 @@ def _command(step: NextCommand, found: AuditDocument, given: Given) -> str:
         case "calibrate":
             return command("calibrate", "fit", labelled, "--out", CALIBRATION)
         case "guarantee":
-            return command("calibrate", "threshold", "--calibration", CALIBRATION, labelled, "--target", "0.9")
+            stated = ("--target", "0.9", "--labels-drawn", "random")
+            return command("calibrate", "threshold", "--calibration", CALIBRATION, labelled, stated)
         case "vet":
             return command("vet", given.inputs, "--strategy", "signals", given.reading)
         case "judge both orders":

@@ -122,7 +122,8 @@ PROCEDURES = ("graphical", "one_error", "learn_then_test", "bonferroni", "e_proc
 
 def threshold(calibration: str, data: str, *words: str) -> tuple[str, ...]:
     """A command that looks at labels for a promise."""
-    return ("calibrate", "threshold", "--calibration", calibration, "--data", data, "--json", *words)
+    given = ("--calibration", calibration, "--data", data, "--labels-drawn", "random", "--json")
+    return ("calibrate", "threshold", *given, *words)
 
 
 LOOKS = (
