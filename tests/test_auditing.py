@@ -38,6 +38,7 @@ def test_what_is_advised_was_tried_and_runs_on_the_very_file(labelled, right, tm
             id=f"{judge}{n}",
             judge=judge,
             item_id=f"q{n}",
+            question=f"Question {n}?",
             verdict=words[n % turn == 1],
             label=words[n % right == 1] if n < labelled else None,
         )

@@ -125,7 +125,14 @@ def why_no_calibration(judgments: Iterable[Judgment], right: Right | None = None
     Nothing is fitted: a fit of what passes can take long, but does not fail.
     """
     try:
-        table, _ = build_table(judgments, None, right=right).without_absent()
+        return why_not_fit(build_table(judgments, None, right=right).without_absent()[0])
+    except InputError as error:
+        return str(error)
+
+
+def why_not_fit(table: SignalTable) -> str | None:
+    """The same of a table."""
+    try:
         check_fittable(table, table.select(table.labelled))
     except InputError as error:
         return str(error)
@@ -158,6 +165,11 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
                 f"the signal {group} is absent for every one of the {len(rows)} judgments: leave it out, or give the "
                 "data it is made of"
             )
+    if len(set(rows.questions)) == 1:
+        raise InputError(
+            f"all {len(rows)} labelled judgments are of one question: a fit is tested on questions that it did not see. "
+            "Give labels of more questions, or say what a question is with --unit"
+        )
     if not Workbench(rows).design.features:
         raise InputError(
             f"nothing tells one judgment from another: {', '.join(rows.signals) or 'no signal'} "

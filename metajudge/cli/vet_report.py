@@ -58,7 +58,8 @@ class Told:
     def print_text(self) -> None:
         """Prints counts, accuracy by the labels, calls and cost, and the next step."""
         console = Console(highlight=False, emoji=False)
-        for line in (*answer_lines(self.summary, self.labels), *self._found(), ""):
+        answer = list(answer_lines(self.summary, self.labels))
+        for line in [*answer, *self._found(), ""] if answer else []:
             console.print(line, soft_wrap=True, markup=False)
         console.print(vetted_by(self.summary, self.panel), soft_wrap=True, markup=False)
         table = Table(box=None)
@@ -68,7 +69,7 @@ class Told:
         for row in _counts(self.summary):
             table.add_row(*row)
         console.print(table)
-        for line in self._read_first():
+        for line in self._read_first() if answer else []:
             console.print(line, soft_wrap=True, markup=False)
         following = self._filled(next_lines(self.summary, self.panel))
         for line in (*self._findings(), *self._where(), *following):

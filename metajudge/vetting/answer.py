@@ -28,8 +28,8 @@ _TOLD: Final = (*WEIGHED, "length_ratio")
 
 def answer_lines(summary: VetSummary, labels: Counts) -> Iterator[str]:
     """The answer: what is kept and how much of it is right, what to read first, what limits it."""
-    if not summary.judgments:
-        return
+    if not summary.judgments or not (summary.assessed or summary.without_evidence):
+        return  # why nothing was vetted is said first
     kept = labels.rows()["kept"] if labels.labelled else None
     yield f"keep {summary.kept:,} of {summary.judgments:,}{_worth(summary, kept)}"
     if summary.lower_cuts:

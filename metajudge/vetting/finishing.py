@@ -245,7 +245,7 @@ class Completion:
             panels=vetter.panels,
             wanted=wanted,
             rewards=rewards,
-            allow_other_identity=self._allow_other,
+            allow_other_identity=self._allow_other or own is not None,
             judges_must_be_known=strict,
         )
 

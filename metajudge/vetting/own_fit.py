@@ -1,6 +1,7 @@
 """P(right) by the labels of the vetted input itself, where free evidence alone would have to decide."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from metajudge.errors import InputError
 from metajudge.evidence.verdicts import Verdicts
-from metajudge.stats.arrays import Bools
+from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import VERDICT_KINDS, Right, VerdictKind
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 
 MOST_FITTED: Final = 20_000
 """Labelled judgments that a fit reads at most: those of questions chosen by digest."""
+MOST_SIMULATED: Final = 400
+"""Questions whose P stands for the file in the simulation of further labels."""
+TARGETS: Final = (0.9, 0.85, 0.8, 0.7)
+DELTA: Final = 0.1
+DRAWS: Final = 30
+SIZES: Final = (30.0, 60.0, 120.0, 240.0, 480.0)
+"""Further labelled questions that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ def _fitted(facts: Verdicts, wanted: Bools, kind: VerdictKind, right: Right | No
     if not len(rows):
         return None
     calibration, sentence = fit_here(_thinned(rows))
-    return OwnFit(calibration, sentence, limits_of(calibration, rows))
+    return OwnFit(calibration, sentence, limits_of(calibration, table))
 
 
 def _thinned(rows: "SignalTable") -> "SignalTable":
@@ -76,7 +84,31 @@ def _thinned(rows: "SignalTable") -> "SignalTable":
     return rows if len(rows) <= MOST_FITTED else rows.select(before[place.ravel()] <= MOST_FITTED)
 
 
-def limits_of(calibration: "Calibration", rows: "SignalTable") -> str:
-    """What limits the answer: how many questions are labelled, and what more labels could promise."""
-    count = len(set(rows.questions))
-    return f"{count} labelled question{'' if count == 1 else 's'}"
+def limits_of(calibration: "Calibration", table: "SignalTable") -> str:
+    """What limits the answer: how many questions are labelled, and what more labels could promise.
+
+    Simulated from P, one judgment a question, at the level of a first look. No label is looked at: nothing is spent.
+    """
+    from metajudge.calibration.advice import advise
+    from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
+    from metajudge.calibration.looks import Schedule
+
+    labelled = len({name for name, known in zip(table.questions, table.labelled, strict=True) if known})
+    have = f"{labelled} labelled question{'' if labelled == 1 else 's'}"
+    _, first = np.unique(np.array(table.questions, dtype=str), return_index=True)
+    one = table.select(first[:MOST_SIMULATED])
+    scores, names = np.ma.getdata(calibration.probabilities(one, True).probabilities), one.questions
+    level = DELTA * Schedule().share(1)
+    for target in TARGETS:
+
+        def passes(
+            scores: Floats, correct: Bools, questions: Sequence[str], target: float = target, reference: Floats = scores
+        ) -> bool:
+            options = {"target": target, "delta": level, "reference": reference, "most_per_question": 1}
+            return isinstance(guaranteed_threshold(scores, correct, questions, **options), Guarantee)
+
+        found = advise(scores, None, names, passes=passes, level=level, draws=DRAWS, sizes=SIZES).recommended
+        if found is not None:
+            more = int(-(-found // 10) * 10)
+            return f"{have}; some {more} more drawn at random would promise {100 * target:g} %"
+    return f"{have}, and evidence that tells too little: {SIZES[-1]:g} more would not promise {100 * TARGETS[-1]:g} %"

@@ -21,7 +21,7 @@ def test_labels_under_one_instruction_are_fitted_and_promised_by_item(tmp_path):
     assert "One text covers 120 of 120 items" in done.stderr
     assert " judgments of 60 questions by" in done.stdout
     made = json.loads((tmp_path / "c.json").read_text())
-    assert (made["recipe"], len(made["provenance"]["questions"])) == ({"unit": "item", "fit": 1}, 60)
+    assert (made["recipe"], len(made["provenance"]["questions"])) == ({"unit": "item", "fit": 2}, 60)
     options = (
         "calibrate",
         "threshold",
@@ -53,4 +53,4 @@ def test_labels_under_one_instruction_are_fitted_and_promised_by_item(tmp_path):
     )
     done = command("calibrate", "fit", "--data", "labels.jsonl", "--unit", "day", "--out", "d.json")
     assert done.returncode == 2
-    assert "there are 1 questions for 5 folds" in done.stderr
+    assert "labelled judgments are of one question" in done.stderr

@@ -41,7 +41,7 @@ class TestFreeEvidence:
     @pytest.mark.parametrize(
         ("orders", "kept", "why"),
         [
-            ([("AB", "A>B")], 0, "this judge was not asked in another order"),
+            ([("AB", "A>B")], 0, "one verdict alone: nothing is stored here, and so no history of judge"),
             ([("AB", "A>B"), ("BA", "B>A")], 0, "this judge's verdict is another one in the other order"),
             ([("AB", "A>B"), ("BA", "A=B")], 0, "this judge's verdict is a tie in the other order"),
             ([("AB", "A=B"), ("BA", "A=B")], 0, "the verdict names no single winner"),
@@ -88,7 +88,9 @@ class TestFreeEvidence:
         (reason,) = summary.reasons
         assert (summary.accepted, reason.code) == (6, "undecided")
         assert (summary.unscored, summary.rejected) == (2, 0)
-        assert "2 judgments unscored, no other judge compared these responses" in reason.text
+        assert (
+            "2 judgments unscored, one verdict alone: nothing is stored here, and so no history of judge" in reason.text
+        )
         summary = summary_of([graded("a"), graded("b").model_copy(update={"item": graded("a").item, "judge": "y"})])
         (reason,) = summary.reasons
         assert (reason.code, summary.unscored, summary.rejected) == ("undecided", 2, 0)
