@@ -167,7 +167,7 @@ def check_fittable(table: SignalTable, rows: SignalTable) -> None:
             )
     if len(set(rows.questions)) == 1:
         raise InputError(
-            f"all {len(rows)} labelled judgments are of one question: a fit is tested on questions that it did not see. "
+            f"all {len(rows)} labelled judgments are of one question: a fit is tested on questions it did not see. "
             "Give labels of more questions, or say what a question is with --unit"
         )
     if not Workbench(rows).design.features:

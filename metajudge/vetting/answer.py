@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from metajudge.strategies.rule import PROBABILITY_CUT
 from metajudge.types import VERDICT_KINDS, Assessment
 from metajudge.vetting.picture import LOWER_CUTS, Picture
 from metajudge.vetting.summary import ReadFirst, VetSummary
+
+if TYPE_CHECKING:
+    from metajudge.vetting.intake import Intake
 
 FEW: Final = 0.1
 """Where the default cut keeps a smaller share, what lower ones would keep is told."""
@@ -66,6 +69,12 @@ def _right(row: Counted, before: str) -> str:
 
 def _plural(name: str, count: int) -> str:
     return name if count == 1 else f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
+
+
+def describe_input(summary: VetSummary, table: "Intake") -> None:
+    """Notes in a run's summary what its input holds."""
+    rows = np.isin(np.arange(len(table.facts)), table.wanted)
+    summary.found, summary.alone = found_lines(table.facts, rows), is_alone(table.facts)
 
 
 def found_lines(facts: Verdicts, rows: Bools) -> list[str]:

@@ -327,7 +327,9 @@ class Engine(Session):
         self, vetting: Vetting, table: "Intake", rewards: "Iterable[RewardScore] | None", summary: VetSummary
     ) -> Rows:
         """Works out free evidence and probabilities; returns the rows to vet."""
-        summary.describe_input(table)
+        from metajudge.vetting.answer import describe_input  # what one judgment has no use for
+
+        describe_input(summary, table)
         own = await self._finishing.own_fit(table, self.vetter, self._right)
         if own is None:
             self._finishing.say_without_labels(self._notices.say)

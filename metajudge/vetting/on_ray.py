@@ -33,6 +33,7 @@ from metajudge.store.limits import StoredLimits
 from metajudge.strategies import StrategyName
 from metajudge.types.location import PostgresUrl
 from metajudge.vetting.annotating import Block
+from metajudge.vetting.answer import describe_input
 from metajudge.vetting.blocks import Rows, Vetting
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.intake import READ_AT_ONCE, Intake
@@ -90,7 +91,7 @@ class RayEngine(Engine):
         if any(one.strategy is StrategyName.SIGNALS for one in self.vetter.panels):
             self._whole = await off_the_loop(lambda: of_judges(facts, self._right), table.characters)
             summary.describe_evidence(*self._whole[:2])
-        summary.describe_input(table)
+        describe_input(summary, table)
         own = await self.finishing.own_fit(table, self.vetter, self._right)
         if own is None:
             self.finishing.say_without_labels(self.note)

@@ -22,7 +22,6 @@ from metajudge.vetting.explanation import Gathered, Reason, explain
 if TYPE_CHECKING:  # a run by agents alone has no use for them
     from metajudge.evidence.rules import Rules
     from metajudge.vetting.annotating import Block
-    from metajudge.vetting.intake import Intake
 
 
 class ReadFirst(Frozen):
@@ -201,13 +200,6 @@ class VetSummary(RunTotals):
         numbers = block.said.probabilities[~np.isnan(block.said.probabilities)]
         if len(numbers):
             self.gathered.best_probability = max(float(numbers.max()), self.gathered.best_probability or 0.0)
-
-    def describe_input(self, table: "Intake") -> None:
-        """Notes what the input holds."""
-        from metajudge.vetting.answer import found_lines, is_alone
-
-        wanted = np.isin(np.arange(len(table.facts)), table.wanted)
-        self.found, self.alone = found_lines(table.facts, wanted), is_alone(table.facts)
 
     def describe_evidence(self, rules: "Rules", dependence: Dependence) -> None:
         """Notes by which rules verdicts are compared, and which judges are not independent."""
