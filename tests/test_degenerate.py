@@ -24,7 +24,6 @@ ANSWERED = {
     "diff v.jsonl v.jsonl --labels x.jsonl": {"constant", "identical", "ties"},
     "bench x.jsonl --report b.html": {"constant", "constant_wrong", "identical", "single"},
     "calibrate fit --data x.jsonl --out c.json": (),
-    "calibrate diagnose --data x.jsonl": {"constant", "identical"},
     "export preferences --store s.db --out pairs": (),
     "export preferences --judgments x.jsonl --assessments v.jsonl --all --out all": (),
     "monitor --store s.db": (),
@@ -72,7 +71,7 @@ def test_a_file_without_a_record_is_named(tmp_path, text):
     name = "empty.csv"
     (tmp_path / name).write_text(text)
     with contextlib.chdir(tmp_path):
-        for command in ("audit", "vet", "bench", "inspect", "calibrate diagnose --data"):
+        for command in ("audit", "vet", "bench", "inspect"):
             done = run(*command.split(), name)
             assert done.code == 2, command
             assert f"{name} {'is empty' if text else 'has no header'}" in done.stderr, done.stderr

@@ -33,6 +33,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "early_exit ask no further agent once the decision is certain",
     "calibrate weights": "was removed: write each agent's weight in the panel file, or let `metajudge calibrate fit "
     "--agent-scores FILE` find out what each agent's score is worth",
+    "calibrate diagnose": "was removed: `metajudge audit FILE` says how many independent judges there are, and what "
+    "each finding costs",
     "bench live": f"was an experiment kit; {_LAST}: `metajudge bench judgebench --grid FILE` measures your panels",
     **{f"bench {name}": _PROTOCOL for name in ("withhold", "score", "entries", "table")},
     "bench transfer": f"was a study; {_LAST}: `metajudge vet FILE --calibration shipped` applies what it found",
@@ -47,9 +49,13 @@ OPTIONS: Final[Mapping[str, str]] = {
     "calibrate threshold --this-file": "was removed: the promise is about new questions like the labelled ones",
     **{
         f"calibrate {command} --{option}": "was removed: one model serves all judges, and knows them by name; drop it"
-        for command in ("fit", "diagnose")
+        for command in ("fit",)
         for option in ("pooled", "per-judge")
     },
+    "calibrate show --data": "was removed: `metajudge monitor --for drift` compares the signals of stored runs",
+    "calibrate threshold --or-lower": "is what the command does now: drop it",
+    "calibrate threshold --by": "was removed: make a promise with --judge NAME, a look each",
+    "calibrate threshold --procedure": "was removed: --schedule anytime bets, all others are exact tests; drop it",
     "feedback draft --kind": "was removed: a draft is an instruction, tried on held-out records",
 }
 """Command and option -> the sentence that names its substitute."""

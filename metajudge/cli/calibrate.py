@@ -1,7 +1,7 @@
 """``metajudge calibrate``: probabilities from signals, and thresholds with a guarantee; and what it prints."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +11,8 @@ import typer
 
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
-from metajudge.calibration.fit import FEW, check_fittable, fit_calibration
+from metajudge.calibration.fit import FEW, fit_calibration
 from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
-from metajudge.calibration.profiles import Drift, drift
 from metajudge.calibration.quality import Quality, Resampled
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
 from metajudge.calibration.table import SignalTable
@@ -21,7 +20,6 @@ from metajudge.cli.calibrate_history import history
 from metajudge.cli.calibrate_plan import plan
 from metajudge.cli.calibrate_threshold import (
     AgentScoresOption,
-    DataOption,
     JudgeOption,
     KindOption,
     check_files,
@@ -29,7 +27,7 @@ from metajudge.cli.calibrate_threshold import (
     right_line,
     threshold,
 )
-from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_items, reads_judgments, takes_labels
+from metajudge.cli.inputs import AS_THEY_ARE, UNLABELLED, Labelling, Reading, reads_judgments, takes_labels
 from metajudge.cli.loop import with_store
 from metajudge.cli.options import ResamplingSeedOption, StoreOption, echo_lines
 from metajudge.errors import InputError
@@ -133,62 +131,6 @@ def quality_lines(figures: dict[str, Quality]) -> Iterator[str]:
             f"{name or 'all judges':<{width}} {found.n:>6} {100 * found.base:>6.1f} {best[0]:>9.1f} {best[1]:>6.1f} "
             f"{best[2]:>6.1f}  {measures}"
         )
-
-
-def drift_lines(found: Sequence[Drift]) -> Iterator[str]:
-    """Signals by population stability index, those that shifted first."""
-    shifted = [one for one in found if one.shifted]
-    yield ""
-    yield (
-        f"Drift against the fit: {len(shifted)} of {len(found)} signals shifted (population stability index above .25 "
-        f"beyond chance; fit n {found[0].n}, here n {found[0].m})"
-    )
-    for one in found[:12]:
-        yield f"  {one.signal:<40} {one.psi:7.3f}  by chance {one.expected:.3f}{'  SHIFTED' if one.shifted else ''}"
-
-
-def diagnosis_lines(table: SignalTable, *, seed: int) -> Iterator[str]:
-    """Independence of the judges, unanimity, importance of signals; the reason if a figure is not available."""
-    from metajudge.calibration.diagnostics import importances, panel_independence, unanimity
-
-    try:
-        panel = panel_independence(table, seed)
-        found = panel.resampled
-        spread = "" if found is None else f"95 % {found.low:.2f} to {found.high:.2f}, questions "
-        yield (
-            f"{len(panel.judges)} judges are worth {panel.effective:.2f} independent ones ({spread}"
-            f"{'resampled; ' if spread else ''}mean correlation of their errors {panel.mean_correlation:.2f})"
-        )
-        for pair in sorted(panel.pairs, key=lambda one: -one.correlation)[:5]:
-            yield f"  {pair.first} and {pair.second}: {pair.correlation:.2f} over {pair.items} items"
-        if panel.left_out:
-            yield f"  left out: {', '.join(panel.left_out)}"
-    except InputError as error:
-        yield f"Independence: {error}"
-    if "peers" in table.signals:
-        yield ""
-        yield "Right by peer support of the verdict (95 %, by question)"
-        for one in unanimity(table):
-            right = one.right
-            yield (
-                f"  {one.peers:<13} n {one.n:>6}  right {100 * right.estimate:5.1f} ({100 * right.low:.1f} to "
-                f"{100 * right.high:.1f})"
-            )
-    if len(table.signals) > 1:
-        yield ""
-        yield (
-            "Out-of-fold log loss without each group of signals, minus that with all (above 0 the group helps; 95 %, "
-            "questions resampled)"
-        )
-        try:
-            for group in importances(table, seed=seed):
-                gain = group.gain
-                yield (
-                    f"  {group.group:<10} {gain.estimate:+.4f} ({gain.low:+.4f} to {gain.high:+.4f})  "
-                    f"{group.without:.4f} against {group.loss:.4f}"
-                )
-        except InputError as error:
-            yield f"  not available: {error}"
 
 
 def _figure(found: Resampled | None) -> str:
@@ -306,58 +248,16 @@ def _check_choice(table: SignalTable) -> None:
 
 
 @app.command("show")
-@reads_items
 def show(
     file: Annotated[Path, typer.Argument(help="A calibration file.")],
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(help="New judgments, to measure how far their signals have drifted.", metavar="DIR"),
-    ] = None,
-    agent_scores: AgentScoresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print quality and identity as one JSON object.")] = False,
-    reading: Reading = AS_THEY_ARE,
 ) -> None:
-    """Show a calibration's domain, out-of-fold quality and guarantees; with --data, also drift."""
+    """Show a calibration's domain, out-of-fold quality and guarantees."""
     calibration = load_calibration(file)
-    if calibration.is_shipped and data:
-        raise InputError("show shipped: it is for any judge, and has no distribution to compare with; leave out --data")
     if as_json:
         typer.echo(show_json(calibration))
     else:
         echo_lines(show_lines(calibration))
-    if data:
-        identity = calibration.identity
-        table = labelled_records(data, reading, agent_scores).table(
-            identity.signals, known=identity.judges, kind=calibration.kind, right=calibration.right
-        )
-        found = drift(calibration.profiles, calibration.categories, table.with_scales(calibration.scales))
-        echo_lines(drift_lines(found))
-
-
-@app.command("diagnose")
-@takes_labels
-@reads_judgments
-def diagnose(
-    data: DataOption,
-    signals: Annotated[str | None, typer.Option(help=SIGNALS_HELP, metavar="NAMES")] = None,
-    kind: KindOption = None,
-    judge: JudgeOption = None,
-    agent_scores: AgentScoresOption = None,
-    seed: ResamplingSeedOption = 0,
-    labelling: Labelling = UNLABELLED,
-    reading: Reading = AS_THEY_ARE,
-) -> None:
-    """Estimate the effective number of independent judges, the value of unanimity, and which signals matter."""
-    table = labelled_records(data, reading, agent_scores, labelling).table(
-        _names(signals), judge, kind=kind, right=labelling.rule
-    )
-    if signals is None and table.kind == "pairwise":
-        table = table.without("rationale")
-    if signals is None:
-        table = _without_absent(table)
-    rows = table.select(table.labelled)
-    check_fittable(table, rows)
-    echo_lines(diagnosis_lines(rows, seed=seed))
 
 
 def _without_absent(table: SignalTable) -> SignalTable:

@@ -1,4 +1,4 @@
-"""Marks, drift from the fit, the wording of a guarantee, models as plain numbers, and quality of probabilities."""
+"""Marks, the wording of a guarantee, models as plain numbers, and quality of probabilities."""
 
 import math
 
@@ -8,13 +8,11 @@ from sklearn.metrics import roc_auc_score
 
 from metajudge.calibration.domain import MEANINGS, Mark, outside_domain
 from metajudge.calibration.levels import Boosting, Isotonic, Logistic, Tree
-from metajudge.calibration.profiles import drift, profiles_of
 from metajudge.calibration.promise import Promise
 from metajudge.calibration.quality import auc, log_losses, precision_at, quality, reliability_bins
 from metajudge.calibration.table import build_table
-from metajudge.errors import InputError
 from metajudge.types import GuaranteedThreshold
-from tests.doubles.crowds import SKILLS, crowd
+from tests.doubles.crowds import crowd
 
 
 def test_every_mark_has_its_meaning_and_puts_a_judgment_outside_and_other_words_do_not():
@@ -43,23 +41,6 @@ def counts(table):
 @pytest.fixture(scope="module")
 def fitted():
     return build_table(crowd(100), FREE)
-
-
-def test_only_a_worse_panel_new_categories_and_absent_signals_drift(fitted):
-    assert max(one.psi for one in drift(profiles_of(fitted), counts(fitted), fitted)) == pytest.approx(0, abs=1e-12)
-    like = build_table(crowd(100, seed=7), FREE).with_scales(fitted.scales)
-    assert not [one for one in drift(profiles_of(fitted), counts(fitted), like) if one.shifted]
-    worse = build_table(crowd(100, seed=7, skills=dict.fromkeys(SKILLS, 0.5)), FREE).with_scales(fitted.scales)
-    found = drift(profiles_of(fitted), counts(fitted), worse)
-    assert found[0].shifted
-    assert {"consensus.log_odds", "peers.votes"} & {one.signal for one in found if one.shifted}
-    other = build_table(crowd(60, categories=("Law",), skills={"owl": 0.9}), FREE)
-    by_name = {one.signal: one for one in drift(profiles_of(fitted), counts(fitted), other)}
-    assert by_name["category"].shifted
-    assert by_name["peers.support"].shifted
-    assert (by_name["category"].n, by_name["category"].m) == (600, 120)
-    with pytest.raises(InputError, match="no decided pairwise judgment"):
-        drift(profiles_of(fitted), {}, fitted.select([False] * len(fitted)))
 
 
 # One wording of a guarantee, never without its scope.

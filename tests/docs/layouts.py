@@ -191,11 +191,6 @@ def without(text: str, *starts: str) -> str:
     return fenced("\n".join(line for line in text.splitlines() if not line.startswith(starts)))
 
 
-def diagnose(printed: str) -> str:
-    """Two of the pairs of judges stand for all."""
-    return fenced(re.sub(r"((?:  .* items\n){2})(?:  .* items\n)+", r"\1  ...\n", printed, count=1))
-
-
 def audited(printed: str) -> str:
     """Up to the first disagreement, what the jury is worth, and what comes next."""
     one = r"(^  Worst disagreements with people\n(?:[^\n]*\n){6}).*?(?=^What the jury is worth)"
@@ -223,7 +218,6 @@ LAYOUTS: dict[str, Callable[..., str]] = {
     "audit": audited,
     "by-judge": by_judge,
     "demo": lambda printed: fenced(printed, ""),
-    "diagnose": diagnose,
     "fit": lambda printed: without(printed.partition("\n\n")[0], "The figures below"),
     "guarantee": guarantee,
     "kept": kept,

@@ -125,16 +125,12 @@ _CALIBRATE: dict[str, Series] = {
         tolerance=FIT,
         slow=True,
     ),
-    "calibrate_show_drift": series(
-        _FIT, "calibrate show cal.json --data s12.jsonl", "calibrate show cal.json --data made12.jsonl", tolerance=FIT
-    ),
     "calibrate_weights": series(_SCORES, "calibrate weights --data made12.jsonl --agent-scores a.jsonl", tolerance=FIT),
     "calibrate_cascade": series(
         _SCORES,
         "calibrate cascade --data made12.jsonl --agent-scores a.jsonl --stage ann --stage ben --out plan.json",
         tolerance=FIT,
     ),
-    "calibrate_diagnose": series("calibrate diagnose --data made60.jsonl --signals order,peers", tolerance=FIT),
 }
 
 _OTHERS: dict[str, Series] = {
