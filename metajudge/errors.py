@@ -79,6 +79,10 @@ class InputError(UserError):
     """A file, a line or a record that is not what it should be."""
 
 
+class OpenQuestionsError(InputError):
+    """A table whose columns leave questions open: `metajudge import` asks them, and `vet` on a terminal does."""
+
+
 class BadLineError(InputError):
     """A line that cannot be read, where strict reading was asked for."""
 

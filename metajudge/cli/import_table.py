@@ -123,11 +123,23 @@ def import_table(
     found = _settled(found) if yes else _talked(found)
     if found.mapping is None:
         raise InputError(f"{file}: no mapping")  # a table has one
+    _saved(file, found)
+    typer.echo(f"Next: {command('vet', file, '--report', 'vet.html')}")
+
+
+def ask_about(file: str) -> None:
+    """Asks what a table leaves open, and saves the answers."""
+    found = inspect_input(file, None, records=RECORDS)
+    print_look(found)
+    _saved(file, _talked(found))
+
+
+def _saved(file: str, found: Inspection) -> None:
+    assert found.mapping is not None
     saved = save_map(file, found.mapping)
     typer.echo(
         f"Saved in {saved.name}: {found.judgments:,} judgments, {found.rejects or 0:,} rows that cannot be read."
     )
-    typer.echo(f"Next: {command('vet', file, '--report', 'vet.html')}")
 
 
 def _recognised(found: Inspection) -> None:

@@ -1,6 +1,7 @@
 """``metajudge vet``: which judgments can be trusted?"""
 
 import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labe
 from metajudge.cli.loop import run, run_stoppable, say
 from metajudge.cli.sending import Sending, print_estimate
 from metajudge.cli.vet_report import Told, words_of
-from metajudge.errors import ConfigurationError, StoreError
+from metajudge.errors import ConfigurationError, OpenQuestionsError, StoreError
 from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.panels.config import PanelConfig
@@ -154,7 +155,16 @@ def vet(
     if panel.early_exit is None:
         # One agent after the other would be one batch after the other, a day each.
         panel = panel.model_copy(update={"early_exit": not sending.batch})
-    source = reading.open(inputs, judges=judge or None, limit=limit, labelling=labelling)
+    opening = partial(reading.open, inputs, judges=judge or None, limit=limit, labelling=labelling)
+    try:
+        source = opening()
+    except OpenQuestionsError:
+        if not sys.stdin.isatty() or len(inputs) > 1 or not Path(inputs[0]).is_file():
+            raise
+        from metajudge.cli.import_table import ask_about  # where there is something to ask
+
+        ask_about(inputs[0])
+        source = opening()
     if webhook is not None and policy is None:
         raise ConfigurationError("--webhook sends what a policy decides: give --policy NAME, too")
     where = options.store_path(store)

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from metajudge.errors import InputError
+from metajudge.errors import InputError, OpenQuestionsError
 from metajudge.files.secrets import without_secrets
 from metajudge.readers.containers import Container, container_of, read_object, table_of, whole_object, wrapped_table
 from metajudge.readers.formats import APART, OWN, Format, Part, format_of, object_reader
@@ -117,10 +117,12 @@ def _file(source: Source, mapping: FieldMap) -> Reader:
     return known
 
 
-def _mapped(table: Table, mapping: FieldMap) -> Reader:
+def _mapped(table: Table, mapping: FieldMap, told: str | None = None) -> Reader:
     from metajudge.readers.mapped import MappedTable
 
-    return MappedTable(table, mapping)
+    found = MappedTable(table, mapping)
+    found.told = [*([told] if told else []), *found.told]
+    return found
 
 
 def _own_records(table: Table, container: Container) -> Table:
@@ -167,13 +169,15 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
         raise InputError(f"{name} contains no judgment that can be read: {found}; {EXPECTED}")
     rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
     guess = guess_mapping(columns, rows)
+    if guess.is_sure and not values:
+        return _mapped(table, guess.mapping, f"{name} is read by the names of its columns: {guess.mapping.to_flags()}")
     reason = f": {found}" if found else ""
     if len(guess.fields) < 3:
         raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
     open_ = [problem for problem in guess.problems if not values or "say what each means" not in problem]
     problems = without_secrets("".join(f"\n  {problem}" for problem in open_))
     flags = guess.mapping.updated(values=dict(values)).to_flags()
-    raise InputError(
+    raise OpenQuestionsError(
         f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
         f"  {flags}{problems}\n`metajudge import {name}` asks about each."
     )

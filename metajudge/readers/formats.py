@@ -106,6 +106,7 @@ def formats() -> tuple[Format, ...]:
         rewardbench2,
     )
 
+    pair = _has("item_id question response_a response_b")
     return (
         Format(
             judgebench.FORMAT,
@@ -126,7 +127,7 @@ def formats() -> tuple[Format, ...]:
         ),
         _part("evaluations", _has("item_id judge_model judge_prompt stage order decision")),
         _part("games", _has("item_id judge_model order decision judgment_text")),
-        _part("pairs", _has("item_id question response_a response_b")),
+        _part("pairs", lambda row: pair(row) and not {"judge", "verdict", "winner"} & row.keys()),
         _assessed(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),
         _assessed(mlflow.FORMAT, mlflow.is_trace, mlflow.trace_of),
         _assessed(argilla.FORMAT, argilla.is_record, argilla.record_of),

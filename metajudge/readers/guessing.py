@@ -86,6 +86,21 @@ class Guess:
         """The same as a mapping; it may lack fields (see ``problems``)."""
         return FieldMap(columns={one.field: one.column for one in self.fields}, values=self.values)
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether nothing is left to ask: usual names, verdicts that mean one thing, and no meaning guessed."""
+        high = {one.field for one in self.fields if one.confidence == "high"}
+        responses = [one for one in self.fields if one.field.startswith("responses.")]
+        return (
+            {*SURE_OF, *(one.field for one in responses)} <= high
+            and len(responses) > 1
+            and not (self.problems or self.values or self.mapping.missing())
+        )
+
+
+SURE_OF: Final = ("verdict", "question", "judge")
+"""Fields that must be named as they usually are before a table is read without a question."""
+
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
     """Guesses by the names of the columns and by their values.
