@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -318,7 +318,7 @@ class Session:
 
         async with sending(self._store, webhook, self.notify, resume=True) as sender:
             yield sender
-        totals.webhook = sender.counts.as_dict()
+        totals.webhook = asdict(sender.counts)
 
     async def finish(self, status: str, summary: Mapping[str, Any]) -> None:
         """Records how the run ended; closing alone records the calls."""

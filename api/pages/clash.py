@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, File, HTTPException, Query, Response, UploadFile
 
 from metajudge.clashes.concordance import CEILING, PRIOR_WORK, SOURCE, concordance, words
-from metajudge.clashes.reviews import PANEL, calls_of, clash_of, clashes_in, is_clash, read_clashes, review_of_clash
+from metajudge.clashes.reviews import calls_of, clash_of, clashes_in, read_clashes, review_of_clash
 from metajudge.clashes.sheet import triage_of, verdict_of
 from metajudge.errors import InputError
 from metajudge.reviewables.reviewable import has_decided
 from metajudge.reviews.queue import ReviewFilter
+from metajudge.reviews.review import CLASH_PANEL
 from metajudge.store import overview
 from metajudge.store.overview import DecidedClash
 
@@ -42,7 +43,7 @@ async def add(visit: StoredVisit, file: Annotated[UploadFile, File()]) -> Respon
     except InputError as error:
         return await _list(visit, http_status=422, problem=str(error))
     new = await visit.store.reviews.open(reviews)
-    await visit.note(Action.REVIEW_OPEN, PANEL, new=new, reviews=[one.review_id for one in reviews])
+    await visit.note(Action.REVIEW_OPEN, CLASH_PANEL, new=new, reviews=[one.review_id for one in reviews])
     return go_to(f"/reviews/{reviews[0].review_id}" if len(reviews) == 1 else "/clash")
 
 
@@ -66,7 +67,7 @@ async def people(visit: StoredVisit) -> Response:
 async def clash(visit: StoredVisit, review_id: str) -> Response:
     """Leads to the review of a clash."""
     state = await existing(visit, review_id)
-    if not is_clash(state.review):
+    if state.review.kind != "clash":
         raise HTTPException(404, f"review {review_id!r} is not about a clash")
     return go_to(f"/reviews/{state.review.review_id}")
 
@@ -78,7 +79,7 @@ async def _list(
     http_status: int = 200,
     problem: str | None = None,
 ) -> Response:
-    found = await visit.store.reviews.page(ReviewFilter(judge=PANEL), now=time.time(), limit=ROWS, cursor=cursor)
+    found = await visit.store.reviews.page(ReviewFilter(judge=CLASH_PANEL), now=time.time(), limit=ROWS, cursor=cursor)
     rows = []
     for state in found.reviews:
         record = clash_of(state.review)

@@ -44,8 +44,8 @@ class Tried:
     @property
     def actions(self) -> list[tuple[str, int, int, int | None]]:
         """Action -> records by the recorded decisions, by the policy in force, by the draft."""
-        recorded, now = self.in_force.before(), self.in_force.after()
-        then = None if self.drafted is None else self.drafted.after()
+        recorded, now = self.in_force.by_action()
+        then = None if self.drafted is None else self.drafted.by_action()[1]
         names = sorted({*recorded, *now, *(then or ())})
         return [(name, recorded[name], now[name], None if then is None else then[name]) for name in names]
 

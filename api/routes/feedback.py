@@ -142,13 +142,13 @@ async def rejudge_draft(call: StoredCall, draft_id: str, body: RejudgeRequest) -
     book, _ = await _existing_draft(call, draft_id)
     found = await book.to_try(draft_id)
     judges = running.panels.respondents(body.panel)
-    held = await held_out_records(book, found, now=time.time())
+    records, left_out = await held_out_records(book, found, now=time.time())
     base = await book.active(found.name)
     configs = running.panels.configs
     config = configs[body.panel] if body.panel is not None else next(iter(configs.values()))
-    estimate = estimate_rejudging(config, base, found, held.records)
+    estimate = estimate_rejudging(config, base, found, records)
     answer = RejudgeAnswer(
-        records=len(held.records), left_out=dict(held.left_out), calls=estimate.calls, cost_usd=estimate.cost_usd
+        records=len(records), left_out=dict(left_out), calls=estimate.calls, cost_usd=estimate.cost_usd
     )
     if body.dry_run:
         return answer

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from metajudge.cases.case import Case
 from metajudge.cases.result import CaseResult
 from metajudge.clashes.record import ClashRecord
-from metajudge.clashes.reviews import PANEL
 from metajudge.judging.run import grade_item, judge_item
+from metajudge.reviews.review import CLASH_PANEL
 from metajudge.session import Respondent
 from metajudge.types import Failure, Judgment
 
@@ -95,7 +95,7 @@ async def clash(call: CallDep, body: ClashRequest, key: IdempotencyKey = None) -
             call.request, lambda: running.tasks.clash(body.subject, body, body.criteria)
         )
         if review is not None:
-            await call.note(Action.REVIEW_OPEN, PANEL, new=1, reviews=[review.review_id])
+            await call.note(Action.REVIEW_OPEN, CLASH_PANEL, new=1, reviews=[review.review_id])
         return record
 
     return await answered_once(call, key, "clash", body, work)

@@ -56,23 +56,20 @@ def parse_case_reply(text: str, rubric: Rubric) -> dict[str, CriterionResult]:
         wrong = _problems(criterion.name, entry, rubric, criterion.optional)
         problems += wrong
         if not wrong:
-            found[criterion.name] = _reply(entry)
+            score, confidence = entry["score"], entry.get("confidence")
+            quotes = (Quote(quote=one, in_output=False, in_context=False) for one in entry.get("evidence", ()))
+            found[criterion.name] = CriterionResult(
+                score=None if score is None else float(score),
+                confidence=None if confidence is None or score is None else float(confidence),
+                comment=entry["comment"],
+                evidence=tuple(quotes),
+                weaknesses=tuple(entry.get("weaknesses", ())),
+            )
     if not problems and all(reply.score is None for reply in found.values()):
         problems.append("every criterion is marked as not applicable: at least one must be scored")
     if problems:
         raise ReplyProblemsError(problems)
     return found
-
-
-def _reply(entry: dict[str, Any]) -> CriterionResult:
-    score, confidence = entry["score"], entry.get("confidence")
-    return CriterionResult(
-        score=None if score is None else float(score),
-        confidence=None if confidence is None or score is None else float(confidence),
-        comment=entry["comment"],
-        evidence=tuple(Quote(quote=one, in_output=False, in_context=False) for one in entry.get("evidence", ())),
-        weaknesses=tuple(entry.get("weaknesses", ())),
-    )
 
 
 def _problems(name: str, entry: Any, rubric: Rubric, optional: bool) -> list[str]:

@@ -1,10 +1,9 @@
 """Judging cases: gate, stages, judges, and the policy's decision."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Literal
 
 from metajudge.cases.case import Case
 from metajudge.cases.judge import CaseJudge, briefing_of
@@ -23,7 +22,7 @@ from metajudge.cases.result import (
     weighted_score,
 )
 from metajudge.concurrency import all_of
-from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, Range, StagePlan, decide_adjusted
+from metajudge.decision import CasePlan, Decision, Gate, Policy, Profile, StagePlan, decide_adjusted
 from metajudge.decision.bands import changes
 from metajudge.errors import InputError
 from metajudge.files.yaml_documents import did_you_mean, name_list
@@ -64,39 +63,24 @@ def tips(
     scores = {s.name: {n: c.score for n, c in s.criteria.items() if c.score is not None} for s in stages}
     sure = {s.name: {n: c.confidence for n, c in s.criteria.items() if c.confidence is not None} for s in stages}
     value_of, sure_of = partial(_value, policy, profile.weights), partial(_confidence, policy)
-    value, certainty, act = value_of(scores), sure_of(sure), partial(_action, policy, decision.inputs.quotes)
+    value, certainty, quotes = value_of(scores), sure_of(sure), decision.inputs.quotes
+
+    def act(value: float, confidence: float | None) -> Action:
+        bands = policy.bands if confidence is not None or not policy.without_confidence else policy.without_confidence
+        return next(band.action for band in bands if band.contains(value, confidence, quotes))
+
     points = tuple(map(float, scale.points))
-    score = _nearest("score", scores, points, lambda moved: act(value_of(moved), certainty))
-    confidence = _nearest("confidence", sure, CONFIDENCE_POINTS, lambda moved: act(value, sure_of(moved)))
-    alone = "No change of one criterion's score alone leads to another action." if score is None else str(score)
-    return (*_overall(policy, decision), alone, *([] if confidence is None else [str(confidence)]), *passed)
+    score = _nearest("Score of", scores, points, lambda moved: act(value_of(moved), certainty))
+    confidence = _nearest("Confidence in", sure, CONFIDENCE_POINTS, lambda moved: act(value, sure_of(moved)))
+    alone = "No change of one criterion's score alone leads to another action."
+    return (*_overall(policy, decision), score or alone, *filter(None, [confidence]), *passed)
 
 
 ByStage = Mapping[str, Mapping[str, float]]
 """Stage -> criterion -> its score, or the confidence in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """One score or confidence moved, and the action that it leads to."""
-
-    field: Literal["score", "confidence"]
-    stage: str
-    criterion: str
-    old: float
-    new: float
-    action: Action
-
-    def __str__(self) -> str:
-        what = "Score of" if self.field == "score" else "Confidence in"
-        return (
-            f"{what} {self.criterion} ({self.stage}) {self.old:.4g}: at {self.new:g} the action would be {self.action}."
-        )
-
-
-def _nearest(
-    field: Literal["score", "confidence"], given: ByStage, points: Sequence[float], act: Callable[[ByStage], Action]
-) -> _Move | None:
+def _nearest(what: str, given: ByStage, points: Sequence[float], act: Callable[[ByStage], Action]) -> str | None:
     """The smallest move of one number alone to another action; of equal ones the first in order of stages."""
     here, moves = act(given), []
     for stage, found in given.items():
@@ -104,9 +88,10 @@ def _nearest(
             for new in sorted(points, key=lambda one: abs(one - old)):
                 action = act({**given, stage: {**found, name: new}})
                 if action is not here:
-                    moves.append(_Move(field, stage, name, old, new, action))
+                    said = f"{what} {name} ({stage}) {old:.4g}: at {new:g} the action would be {action}."
+                    moves.append((round(abs(new - old), 9), said))
                     break
-    return min(moves, key=lambda one: round(abs(one.new - one.old), 9), default=None)
+    return min(moves, key=lambda one: one[0], default=(0.0, None))[1]
 
 
 def _value(policy: Policy, weights: Mapping[str, float], scores: ByStage) -> float:
@@ -127,11 +112,6 @@ def _confidence(policy: Policy, sure: ByStage) -> float | None:
     confidence = by_rule(policy.cases.overall_confidence)(known)
     curve = None if policy.adjustment is None else policy.adjustment.confidence
     return confidence if curve is None else curve.apply(confidence)
-
-
-def _action(policy: Policy, quotes: float | None, value: float, confidence: float | None) -> Action:
-    bands = policy.bands if confidence is not None or not policy.without_confidence else policy.without_confidence
-    return next(band.action for band in bands if band.contains(value, confidence, quotes))
 
 
 def _overall(policy: Policy, decision: Decision) -> Iterator[str]:
@@ -165,12 +145,14 @@ def _gate_tip(policy: Policy, gate: GateResult | None) -> tuple[str, ...]:
     return (f"Relevance {value:g}: {where} the gate would say {words}, which is {distance:.3g} away.",)
 
 
-def stated_gate(gate: Gate, case: Case) -> GateResult:
-    """The gate's result for the number its stage states.
+def stated_gate(gate: Gate | None, case: Case) -> GateResult | None:
+    """The gate's result for the number its stage states; None where it does not go by one.
 
     Raises:
         InputError: it is no number from 0 to 1, or context and output state different ones.
     """
+    if gate is None or gate.value != "stated":
+        return None
     stage = case.stage(gate.stage)
     holders = [] if stage is None else [one for one in (stage.context, stage.output) if isinstance(one, dict)]
     found = [holder[gate.field] for holder in holders if gate.field in holder]
@@ -184,15 +166,6 @@ def stated_gate(gate: Gate, case: Case) -> GateResult:
     if found[0] != found[-1]:
         raise InputError(f"{where} is {found[0]} in its context and {found[-1]} in its output: state it in one of them")
     return GateResult(stage=gate.stage, value=float(found[0]), step=gate.step_for(float(found[0])).step)
-
-
-def scored_gate(gate: Gate, stage: StageResult, scale: Range) -> GateResult:
-    """The gate's result for its stage's weighted score."""
-    if stage.weighted_score is None:
-        why = "no score" if stage.failure is None else stage.failure.message
-        return GateResult(stage=gate.stage, value=None, step=gate.missing, missing=why)
-    value = round((stage.weighted_score - scale.low) / scale.width, 9)
-    return GateResult(stage=gate.stage, value=value, step=gate.step_for(value).step)
 
 
 def gated_decision(policy: Policy, gate: GateResult) -> Decision:
@@ -250,7 +223,7 @@ class CasePanel:
                     f"case {case.id!r}: policy {self.policy.name!r} has no stage {stage.name!r}; it has "
                     f"{name_list(known)}{did_you_mean(stage.name, known)}"
                 )
-        stated = self._stated_gate(case)
+        stated = stated_gate(self.plan.gate, case)
         if stated is not None and stated.ends:
             return
         missing = [name for name in known if case.stage(name) is None]
@@ -273,14 +246,22 @@ class CasePanel:
         """
         self.check(case)
         profile = self._profile(case)
-        gate = self._stated_gate(case)
+        gate = stated_gate(self.plan.gate, case)
         stages: list[StageResult] = []
-        for group in self._groups():
-            if gate is not None and gate.ends:
-                break
-            stages += await all_of(self._stage(case, plan, profile) for plan in group)
-            if self.plan.gate is not None and gate is None:
-                gate = scored_gate(self.plan.gate, stages[-1], self.policy.scale)
+        by_score = self.plan.gate if self.plan.gate is not None and self.plan.gate.value == "score" else None
+        if by_score is not None:  # its stage is judged alone and first
+            plan = next(one for one in self.plan.stages if one.name == by_score.stage)
+            stages.append(await self._stage(case, plan, profile))
+            score, failure = stages[0].weighted_score, stages[0].failure
+            if score is None:
+                why = "no score" if failure is None else failure.message
+                gate = GateResult(stage=by_score.stage, value=None, step=by_score.missing, missing=why)
+            else:
+                value = round((score - self.policy.scale.low) / self.policy.scale.width, 9)
+                gate = GateResult(stage=by_score.stage, value=value, step=by_score.step_for(value).step)
+        if gate is None or not gate.ends:
+            rest = [one for one in self.plan.stages if by_score is None or one.name != by_score.stage]
+            stages += await all_of(self._stage(case, plan, profile) for plan in rest)
         return self._result(case, profile, gate, stages, now)
 
     @cached_property
@@ -291,16 +272,6 @@ class CasePanel:
         used = CASE if told is None else (*CASE, *BRIEFING)
         return prompts_digest(*used, version=version)
 
-    def _groups(self) -> list[list[StagePlan]]:
-        """Stages that are asked about at once: a gate by score comes alone and first."""
-        gate = self.plan.gate
-        if gate is None or gate.value != "score":
-            return [list(self.plan.stages)]
-        return [
-            [stage for stage in self.plan.stages if stage.name == gate.stage],
-            [stage for stage in self.plan.stages if stage.name != gate.stage],
-        ]
-
     async def _stage(self, case: Case, plan: StagePlan, profile: Profile) -> StageResult:
         stage = case.stage(plan.name)
         if stage is None:
@@ -308,10 +279,6 @@ class CasePanel:
         rubric = self._rubrics[plan.name]
         replies = await all_of(judge.score(case, stage, plan, rubric, profile.weights) for judge in self.judges)
         return stage_result(plan, replies, profile.weights, self.plan.judges)
-
-    def _stated_gate(self, case: Case) -> GateResult | None:
-        gate = self.plan.gate
-        return stated_gate(gate, case) if gate is not None and gate.value == "stated" else None
 
     def _profile(self, case: Case) -> Profile:
         profile = self.plan.profile_for(case.type)
@@ -351,33 +318,25 @@ class CasePanel:
             decision=decision,
             tips=tips(self.policy, self.rubric.scale, profile, stages, gate, decision),
             warnings=tuple(filter(None, [quotes_in(stages).warning])),
-            metadata=self._metadata(case, profile, stages, now),
-        )
-
-    def _metadata(self, case: Case, profile: Profile, stages: Sequence[StageResult], now: datetime) -> CaseMetadata:
-        replies = [reply for stage in stages for reply in stage.judges]
-        return CaseMetadata(
-            judge_models={judge.name: judge.model.name for judge in self.judges},
-            evaluated_at=now.isoformat(timespec="seconds"),
-            weights_used=profile.name,
-            weights=dict(profile.weights),
-            total_criteria_evaluated=sum(
-                result.score is not None for stage in stages for result in stage.criteria.values()
+            metadata=CaseMetadata(
+                judge_models={judge.name: judge.model.name for judge in self.judges},
+                evaluated_at=now.isoformat(timespec="seconds"),
+                weights_used=profile.name,
+                weights=dict(profile.weights),
+                total_criteria_evaluated=sum(
+                    result.score is not None for stage in stages for result in stage.criteria.values()
+                ),
+                rules={name: getattr(self.plan, name) for name in ("judges", "overall_score", "overall_confidence")},
+                policy=self.policy.name,
+                policy_digest=self.policy.digest,
+                rubric=self.rubric.name,
+                rubric_digest=self.rubric.digest,
+                prompt_digest=self.prompt_digest,
+                case_digest=case.digest,
+                parameters={judge.name: parameters_set(judge.parameters) for judge in self.judges},
+                **dict(total(Spent, [reply for stage in stages for reply in stage.judges])),
+                metajudge_version=__version__,
             ),
-            rules={
-                "judges": self.plan.judges,
-                "overall_score": self.plan.overall_score,
-                "overall_confidence": self.plan.overall_confidence,
-            },
-            policy=self.policy.name,
-            policy_digest=self.policy.digest,
-            rubric=self.rubric.name,
-            rubric_digest=self.rubric.digest,
-            prompt_digest=self.prompt_digest,
-            case_digest=case.digest,
-            parameters={judge.name: parameters_set(judge.parameters) for judge in self.judges},
-            **dict(total(Spent, replies)),
-            metajudge_version=__version__,
         )
 
 

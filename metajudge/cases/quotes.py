@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -35,6 +34,11 @@ class QuoteCount(NamedTuple):
     short: int
 
     @property
+    def share(self) -> float | None:
+        """The share that stands in the texts, in [0, 1]; None where none was given."""
+        return self.found / self.given if self.given else None
+
+    @property
     def invented(self) -> int:
         """Quotes that stand in none of the texts."""
         return self.given - self.found - self.short
@@ -54,7 +58,12 @@ class QuoteCount(NamedTuple):
 
 def too_short(quote: str) -> bool:
     """Whether no part of a quote has three words or numbers, nor a number with its unit."""
-    return not any(_proves(_tokens(part)) for part in _GAP.split(quote))
+    for part in _GAP.split(quote):
+        kinds = [_kind(one) for one in _tokens(part)]
+        words = kinds.count("w") + kinds.count("n") + kinds.count("u") // 2
+        if words >= FEWEST or any(a + b in ("nw", "nu", "ns", "nm", "mn") for a, b in pairwise(kinds)):
+            return False
+    return True
 
 
 def is_quoted(quote: str, text: str) -> bool:
@@ -106,13 +115,6 @@ def _joined(before: re.Match[str], between: str, after: re.Match[str]) -> bool:
 
 def _tokens(text: str) -> tuple[str, ...]:
     return tuple(found[0] for found in _pattern().finditer(_plain(text)))
-
-
-def _proves(tokens: Iterable[str]) -> bool:
-    kinds = [_kind(one) for one in tokens]
-    if kinds.count("w") + kinds.count("n") + kinds.count("u") // 2 >= FEWEST:
-        return True
-    return any(pair in ("nw", "nu", "ns", "nm", "mn") for pair in map("".join, pairwise(kinds)))
 
 
 def _kind(word: str) -> str:

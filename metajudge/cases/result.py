@@ -201,14 +201,13 @@ def stage_texts(content: Mapping[str, Any] | None) -> dict[str, tuple[str | None
     Args:
         content: of a review of a case; empty or None once it was forgotten.
     """
-    return {name: _texts(value) for name, value in (content or {}).items() if name != RESULT}
-
-
-def _texts(value: Any) -> tuple[str | None, str | None]:
-    if not isinstance(value, Mapping):
-        return None, None if value is None else as_text(value)
-    context, output = value.get("context"), value.get("output")
-    return None if context is None else as_text(context), None if output is None else as_text(output)
+    found = {}
+    for name, value in (content or {}).items():
+        if name != RESULT:
+            texts = value if isinstance(value, Mapping) else {"output": value}
+            context, output = (texts.get(part) for part in ("context", "output"))
+            found[name] = (None if context is None else as_text(context), None if output is None else as_text(output))
+    return found
 
 
 def kept_result(content: Mapping[str, Any] | None) -> CaseResult | None:
@@ -240,13 +239,6 @@ def weighted_score(scores: Mapping[str, float | None], weights: Mapping[str, flo
     return round(float(found[0, 0]), DECIMALS)
 
 
-def shares(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> dict[str, float]:
-    """The weight each scored criterion has; they add up to 1."""
-    names = [name for name, score in scores.items() if score is not None]
-    total = math.fsum(weights[name] for name in names)
-    return {name: round(weights[name] / total, 12) for name in names}
-
-
 def stage_result(
     stage: StagePlan, replies: Sequence[JudgeReply], weights: Mapping[str, float], rule: str
 ) -> StageResult:
@@ -258,7 +250,11 @@ def stage_result(
     """
     answered = [reply for reply in replies if reply.criteria is not None]
     if 2 * len(answered) <= len(replies):
-        return StageResult(name=stage.name, failure=_too_few(replies, len(answered)), judges=tuple(replies))
+        failures = [(reply.judge, reply.failure) for reply in replies if reply.failure is not None]
+        reasons = "; ".join(f"{judge}: {failure.kind}: {failure.message}" for judge, failure in failures)
+        why = f"{len(answered)} of {len(replies)} judges gave a usable answer, too few for a decision ({reasons})"
+        failure = Failure(kind=failures[0][1].kind, message=why)
+        return StageResult(name=stage.name, failure=failure, judges=tuple(replies))
     criteria = {name: _combined(name, answered, rule) for name in stage.criteria}
     return _scored(stage.name, criteria, weights, replies)
 
@@ -268,13 +264,15 @@ def _scored(
 ) -> StageResult:
     scores = {criterion: result.score for criterion, result in criteria.items()}
     sure = [result.confidence for result in criteria.values() if result.confidence is not None]
+    scored = [criterion for criterion, score in scores.items() if score is not None]
+    whole = math.fsum(weights[criterion] for criterion in scored)
     return StageResult(
         name=name,
         criteria=criteria,
         weighted_score=weighted_score(scores, weights),
         confidence_overall=_mean(sure) if sure else None,
         absent={} if sure else {"confidence_overall": "the rubric does not ask for confidence"},
-        weights=shares(scores, weights),
+        weights={criterion: round(weights[criterion] / whole, 12) for criterion in scored},
         judges=tuple(replies),
     )
 
@@ -356,10 +354,3 @@ def _combined(name: str, answered: Sequence[JudgeReply], rule: str) -> Criterion
         evidence=tuple(quote.model_copy(update={"judge": judge}) for judge, one in given for quote in one.evidence),
         weaknesses=tuple(dict.fromkeys(weakness for _, one in given for weakness in one.weaknesses)),
     )
-
-
-def _too_few(replies: Sequence[JudgeReply], answered: int) -> Failure:
-    failures = [(reply.judge, reply.failure) for reply in replies if reply.failure is not None]
-    reasons = "; ".join(f"{judge}: {failure.kind}: {failure.message}" for judge, failure in failures)
-    summary = f"{answered} of {len(replies)} judges gave a usable answer, too few for a decision ({reasons})"
-    return Failure(kind=failures[0][1].kind, message=summary)

@@ -6,7 +6,7 @@ Each is scored, decided, recorded, and queued for people where its policy says s
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -61,8 +61,14 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
     for path in paths:
         for number, data in _records(path):
             where = f"{path}:{number}"
-            case = _case(data, path, number, panel, found)
-            if case is None:
+            if isinstance(data, Reject):
+                found.rejects.append(data)
+                continue
+            try:
+                case = Case.model_validate(data)
+                panel.check(case)
+            except (ValidationError, InputError) as error:
+                found.rejects.append(Reject(path, number, why(error), orjson.dumps(data).decode()[:EXCERPT]))
                 continue
             if case.id in seen:
                 content, first = seen[case.id]
@@ -79,19 +85,6 @@ def read_cases(paths: Sequence[str], panel: CasePanel, limit: int | None = None)
         reason = f": {found.rejects[0]}" if found.rejects else ""
         raise InputError(f"the input contains no case that can be judged{reason}")
     return found
-
-
-def _case(data: dict[str, Any] | Reject, where: str, number: int, panel: CasePanel, found: CaseInput) -> Case | None:
-    if isinstance(data, Reject):
-        found.rejects.append(data)
-        return None
-    try:
-        case = Case.model_validate(data)
-        panel.check(case)
-    except (ValidationError, InputError) as error:
-        found.rejects.append(Reject(where, number, why(error), orjson.dumps(data).decode()[:EXCERPT]))
-        return None
-    return case
 
 
 def _records(path: str) -> Iterator[tuple[int, dict[str, Any] | Reject]]:
@@ -316,7 +309,7 @@ async def judge_cases(
         elif webhook is not None and session.store is None:
             now = time.time()
             found = [case_finding(0, one.case_id, now, numbers_of(one)) for one in totals.results]
-            totals.webhook = (await send_unstored(webhook, found, session.notify)).as_dict()
+            totals.webhook = asdict(await send_unstored(webhook, found, session.notify))
     return totals
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from metajudge.clashes.record import ClashRecord, JudgeVote, Role, Status
-from metajudge.clashes.tally import Tally, Voter, check_panel, tally
+from metajudge.clashes.tally import Voter, check_panel, tally
 from metajudge.concurrency import all_of, off_the_loop
 from metajudge.installation import __version__
 from metajudge.judging.answers import COPIES_APART, Candidate, CandidateAnswer, copies, gather_answers
@@ -25,7 +25,7 @@ from metajudge.judging.criteria import (
 )
 from metajudge.judging.identity import Blinded, hide_identities_aside
 from metajudge.judging.identity import prepare as prepare_hiding
-from metajudge.judging.judges import JudgeRanking, RankingForm, rank_responses, ranking_request, templates_digest
+from metajudge.judging.judges import RankingForm, rank_responses, ranking_request, templates_digest
 from metajudge.prompts.judges import render_ranking, render_ranking_system
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.templates import prompts_digest
@@ -204,11 +204,11 @@ async def evaluate(
 
     async def answers() -> None:
         found = await gather_answers(item, clash.candidates, draw=places[0].cycle - 1, known=known)
-        blinded = await _blinded(item, clash, [one.answer for one in found])
-        for place, attempt in enumerate(attempts):
-            attempt.answers, attempt.blinded = [one.answer for one in found], blinded
-            if place == 0:
-                attempt.spent = total(TimedSpent, [attempt.spent, *(one.spent for one in found)])
+        given = [answer for answer, _ in found]
+        blinded = await _blinded(item, clash, given)
+        for attempt in attempts:
+            attempt.answers, attempt.blinded = given, blinded
+        attempts[0].spent = total(TimedSpent, [attempts[0].spent, *(spent for _, spent in found)])
 
     await all_of([answers(), *(attempt.name_criteria() for attempt in attempts)])
     await all_of([attempt.vote() for attempt in attempts])
@@ -297,8 +297,19 @@ class _Attempt:
             form=self._form(seat),
         )
         self.spent += result.spent
-        own = judge.own if judge.own in self.shown else None
-        return _vote_of(result, str(judge.model.endpoint), seat.role, seat.weight, own)
+        names = ("judge", "model", "reported_model", "ranking", "instruction", "failure", "replied", "replies")
+        return JudgeVote(
+            **{name: getattr(result, name) for name in (*names, "cost_usd", "request_digest")},
+            endpoint=str(judge.model.endpoint),
+            role=seat.role,
+            weight=seat.weight,
+            label_map=result.blinding.label_map,
+            order=result.blinding.order,
+            scores={name: dict(row) for name, row in sorted(result.scores.items())},
+            comparison=result.text,
+            latency_s=round(result.spent.latency_s, 6),
+            own=judge.own if judge.own in self.shown else None,
+        )
 
     def _form(self, seat: "_Seat") -> RankingForm:
         clash = self.clash
@@ -335,7 +346,8 @@ class _Attempt:
     def record(self) -> ClashRecord:
         """The attempt as a record."""
         clash, item, place, earlier = self.clash, self.item, self.place, self.earlier
-        counted = self._tally()
+        groups = {vote.judge: vote.groups for vote in self.votes if vote.counted}
+        counted = tally(list(self.shown), clash.voters(), groups, quorum=clash.quorum) if self.votes else None
         status: Status = "error" if not self.shown else "no_verdict"
         why: str | None = f"{len(self.shown)} of {len(self.answers)} candidates answered: there is nothing to compare"
         if counted is not None:
@@ -373,12 +385,6 @@ class _Attempt:
             prompt_digests=_prompt_digests(clash.prompt_version),
             metajudge_version=__version__,
         )
-
-    def _tally(self) -> Tally | None:
-        if not self.votes:
-            return None
-        counted = {vote.judge: vote.groups for vote in self.votes if vote.counted}
-        return tally(list(self.shown), self.clash.voters(), counted, quorum=self.clash.quorum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,22 +430,6 @@ async def _blinded(item: Item, clash: Clash, answers: Sequence[CandidateAnswer])
         models=models,
         names=clash.hide_names,
         hiding=clash.hide_identities,
-    )
-
-
-def _vote_of(result: JudgeRanking, endpoint: str, role: Role, weight: float | None, own: str | None) -> JudgeVote:
-    names = ("judge", "model", "reported_model", "ranking", "instruction", "failure", "replied", "replies")
-    return JudgeVote(
-        **{name: getattr(result, name) for name in (*names, "cost_usd", "request_digest")},
-        endpoint=endpoint,
-        role=role,
-        weight=weight,
-        label_map=result.blinding.label_map,
-        order=result.blinding.order,
-        scores={name: dict(row) for name, row in sorted(result.scores.items())},
-        comparison=result.text,
-        latency_s=round(result.spent.latency_s, 6),
-        own=own,
     )
 
 

@@ -221,26 +221,23 @@ def by_category(records: Sequence[ClashRecord]) -> list[CategoryRow]:
     names = {record.category for record in records}
     if names <= {None}:
         return []
-    ordered = sorted(name for name in names if name is not None)
-    return [
-        _category(name, [record for record in records if record.category == name])
-        for name in [*ordered, *([None] if None in names else [])]
-    ]
-
-
-def _category(name: str | None, records: Sequence[ClashRecord]) -> CategoryRow:
-    wins = Counter(record.winner for record in records if record.winner is not None)
-    most = max(wins.values(), default=0)
-    return CategoryRow(
-        category=name,
-        evaluations=len(records),
-        decided=sum(record.status == "ok" for record in records),
-        unanimous=sum(record.tally is not None and record.tally.unanimous for record in records),
-        tied=sum(record.status == "tie" for record in records),
-        escalated=sum(record.tally is None or record.tally.triage != "accept" for record in records),
-        best=tuple(sorted(one for one, won in wins.items() if won == most)),
-        won=most,
-    )
+    found = []
+    for name in sorted(names, key=lambda one: (one is None, one or "")):
+        those = [record for record in records if record.category == name]
+        wins = Counter(record.winner for record in those if record.winner is not None)
+        most = max(wins.values(), default=0)
+        row = CategoryRow(
+            category=name,
+            evaluations=len(those),
+            decided=sum(record.status == "ok" for record in those),
+            unanimous=sum(record.tally is not None and record.tally.unanimous for record in those),
+            tied=sum(record.status == "tie" for record in those),
+            escalated=sum(record.tally is None or record.tally.triage != "accept" for record in those),
+            best=tuple(sorted(one for one, won in wins.items() if won == most)),
+            won=most,
+        )
+        found.append(row)
+    return found
 
 
 def self_preference(records: Sequence[ClashRecord]) -> list[SelfPreference]:
@@ -315,22 +312,19 @@ def compared_with_chance(seen: dict[str, list[tuple[int, bool]]]) -> list[FirstS
     Args:
         seen: judge -> for each evaluation how many answers were shown, and whether its choice stood first.
     """
+    import numpy as np
+    from scipy.stats import binom
+
     level, found = LEVEL / max(1, sum(len(rows) >= FEWEST for rows in seen.values())), []
     for judge, rows in sorted(seen.items()):
         first, sizes = sum(was_first for _, was_first in rows), [size for size, _ in rows]
-        p_value = _upper_tail(first, sizes) if len(rows) >= FEWEST else None
+        p_value = None
+        if len(rows) >= FEWEST:  # P(sum >= first) where each draw is 1 with probability 1/size
+            masses = np.ones(1)
+            for size, n in sorted(Counter(sizes).items()):
+                masses = np.convolve(masses, binom.pmf(np.arange(n + 1), n, 1 / size))
+            p_value = float(min(1.0, masses[first:].sum()))
         reported, expected = p_value is not None and p_value < level, sum(1 / size for size in sizes)
         counts = {"n": len(rows), "first": first, "expected": expected}
         found.append(FirstShown(judge=judge, **counts, p_value=p_value, level=level, reported=reported))
     return found
-
-
-def _upper_tail(first: int, sizes: Sequence[int]) -> float:
-    """P(sum >= first) where each draw is 1 with probability 1/size."""
-    import numpy as np
-    from scipy.stats import binom
-
-    masses = np.ones(1)
-    for size, n in sorted(Counter(sizes).items()):
-        masses = np.convolve(masses, binom.pmf(np.arange(n + 1), n, 1 / size))
-    return float(min(1.0, masses[first:].sum()))

@@ -227,14 +227,24 @@ def pareto_front(candidates: Sequence[CandidateFigures]) -> list[ParetoStanding]
     them; equals do not dominate each other. One with an unknown figure is not comparable: it neither dominates nor is
     dominated, because an unknown cost is not a cost of zero.
     """
-    known = [one for one in candidates if not one.unknown]
+    # Lower is better in all three, with the quality turned round.
+    known = {
+        one.name: (-(one.quality or 0.0), one.cost_usd or 0.0, one.latency_s or 0.0)
+        for one in candidates
+        if not one.unknown
+    }
     found = []
     for one in candidates:
         if one.unknown:
             why = f"{' and '.join(one.unknown)} not known"
             found.append(ParetoStanding(one, "not_comparable", why=why))
             continue
-        better = tuple(sorted(other.name for other in known if _dominates(other, one)))
+        own = known[one.name]
+        better = tuple(
+            sorted(
+                n for n, other in known.items() if other != own and all(a <= b for a, b in zip(other, own, strict=True))
+            )
+        )
         found.append(ParetoStanding(one, "dominated" if better else "front", better))
     return found
 
@@ -256,26 +266,23 @@ def front_by_prompts(candidates: Sequence[CandidateFigures], draws: Draws | None
             one if one.standing == "not_comparable" else replace(one, standing="undecided", why=why) for one in means
         ]
     comparable = [one.name for one in candidates if not one.unknown]
-    return [one if one.standing == "not_comparable" else _by_prompts(one, draws, comparable) for one in means]
-
-
-def _by_prompts(one: ParetoStanding, draws: Draws, comparable: Sequence[str]) -> ParetoStanding:
-    own = draws.names.index(one.candidate.name)
-    shares = {name: draws.dominates(draws.names.index(name), own) for name in comparable if name != one.candidate.name}
-    surest = max(shares.values(), default=0.0)
-    surely = tuple(sorted(name for name, share in shares.items() if share >= level_of(len(comparable))))
-    if surely:
-        return ParetoStanding(one.candidate, "dominated", surely, probability=surest)
-    if surest <= LEVEL:
-        return ParetoStanding(one.candidate, "front", probability=surest)
-    named = tuple(sorted(name for name, share in shares.items() if share > LEVEL))
-    return ParetoStanding(one.candidate, "undecided", named, "the prompts do not decide it", surest)
-
-
-def _dominates(one: CandidateFigures, other: CandidateFigures) -> bool:
-    """Of two candidates of which all three figures are known; quality is turned round, so that lower is better."""
-    mine, theirs = ((-(it.quality or 0.0), it.cost_usd or 0.0, it.latency_s or 0.0) for it in (one, other))
-    return mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True))
+    found = []
+    for one in means:
+        if one.standing != "not_comparable":
+            own = draws.names.index(one.candidate.name)
+            rivals = [name for name in comparable if name != one.candidate.name]
+            shares = {name: draws.dominates(draws.names.index(name), own) for name in rivals}
+            surest = max(shares.values(), default=0.0)
+            surely = tuple(sorted(name for name, share in shares.items() if share >= level_of(len(comparable))))
+            named = tuple(sorted(name for name, share in shares.items() if share > LEVEL))
+            if surely:
+                one = ParetoStanding(one.candidate, "dominated", surely, probability=surest)
+            elif not named:
+                one = ParetoStanding(one.candidate, "front", probability=surest)
+            else:
+                one = ParetoStanding(one.candidate, "undecided", named, "the prompts do not decide it", surest)
+        found.append(one)
+    return found
 
 
 WITHIN = 2.0

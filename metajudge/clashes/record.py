@@ -211,27 +211,23 @@ async def keep_clashes(store: "Store | None", records: Iterable[ClashRecord], *,
         subject = subject_of(record)
         if len(record.answered) < 2 or await store.audit_log.entries(KIND, subject, limit=1):
             continue
-        await store.audit_log.append(KIND, subject, decided_data(record), now=now)
+        tally = record.tally
+        kept: dict[str, Any] = {
+            "clash_id": record.id,
+            "subject_digest": subject,
+            "item_id": record.item_id,
+            "category": record.category,
+            "action": Action.REVIEW.value if wants_person(record) else Action.APPROVE.value,
+            "status": record.status,
+            "winner": record.winner,
+            "ranking": None if tally is None or not tally.ranking else [list(group) for group in tally.ranking],
+            "margin": None if tally is None else tally.margin,
+            "unanimous": tally is not None and tally.unanimous,
+            "judges": list(record.panel),
+        }
+        await store.audit_log.append(KIND, subject, kept, now=now)
         added += 1
     return added
-
-
-def decided_data(record: ClashRecord) -> dict[str, Any]:
-    """What is kept of a verdict."""
-    tally = record.tally
-    return {
-        "clash_id": record.id,
-        "subject_digest": subject_of(record),
-        "item_id": record.item_id,
-        "category": record.category,
-        "action": Action.REVIEW.value if wants_person(record) else Action.APPROVE.value,
-        "status": record.status,
-        "winner": record.winner,
-        "ranking": None if tally is None or not tally.ranking else [list(group) for group in tally.ranking],
-        "margin": None if tally is None else tally.margin,
-        "unanimous": tally is not None and tally.unanimous,
-        "judges": list(record.panel),
-    }
 
 
 def judgments_of_clash(record: ClashRecord) -> list[Judgment]:

@@ -22,13 +22,11 @@ from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY
 from metajudge.reviews.queue import ReviewFilter
-from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
+from metajudge.reviews.review import CLASH_PANEL, HumanDecision, Outcome, Review, ReviewOrigin, ReviewState
 from metajudge.store import Store
 from metajudge.types import AnyVerdict, Ranking, digest
 from metajudge.types.decision import Action
 
-PANEL = "clash panel"
-"""Whose verdict a clash's review is about; finds clashes among reviews."""
 KEY = "clash"
 MOST = 500
 """Evaluations taken from one file."""
@@ -65,21 +63,17 @@ def _records(content: bytes, name: str) -> Iterator[tuple[str, object]]:
     try:
         data = orjson.loads(content)
     except orjson.JSONDecodeError:
-        yield from _lines(content, name)
+        for number, line in enumerate(content.splitlines(), 1):
+            if line.strip():
+                try:
+                    yield f"{name}:{number}", orjson.loads(line)
+                except orjson.JSONDecodeError as error:
+                    raise InputError(f"{name}:{number}: not valid JSON: {error}") from None
         return
     if isinstance(data, dict) and "evaluations" in data:
         data = data["evaluations"]
     for number, one in enumerate(data if isinstance(data, list) else [data], 1):
         yield f"{name}: evaluation {number}", one
-
-
-def _lines(content: bytes, name: str) -> Iterator[tuple[str, object]]:
-    for number, line in enumerate(content.splitlines(), 1):
-        if line.strip():
-            try:
-                yield f"{name}:{number}", orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise InputError(f"{name}:{number}: not valid JSON: {error}") from None
 
 
 def review_of_clash(record: ClashRecord, *, now: float, sampled: float | None = None) -> Review:
@@ -104,7 +98,7 @@ def review_of_clash(record: ClashRecord, *, now: float, sampled: float | None = 
         subject_id=record.id,
         subject_digest=subject,
         item_id=record.item_id,
-        judge=PANEL,
+        judge=CLASH_PANEL,
         category=record.category,
         action=Action.APPROVE if unanimous else Action.REVIEW,
         priority=AUDIT_PRIORITY if unanimous else PRIORITY[Action.REVIEW],
@@ -150,7 +144,7 @@ async def open_reviews(
     for record in records:
         if wants_person(record):
             made[record.id] = review_of_clash(record, now=now)
-        elif len(record.answered) >= 2 and _drawn(record.key, sample):
+        elif len(record.answered) >= 2 and int(digest(["review sample", record.key])[:12], 16) < sample * 16**12:
             made[record.id] = review_of_clash(record, now=now, sampled=sample)
     keys = {record.id: record.key for record in records}
     new = [review for name, review in made.items() if adding is None or keys[name] in adding]
@@ -159,14 +153,10 @@ async def open_reviews(
     return {name: one for name, one in ids.items() if await store.reviews.get(one, now=now) is not None}
 
 
-def _drawn(key: str, share: float) -> bool:
-    return share > 0 and int(digest(["review sample", key])[:12], 16) < share * 16**12
-
-
 async def clashes_in(store: Store) -> list[ReviewState]:
     """All reviews of clashes in a store."""
-    reviews = store.reviews.every(ReviewFilter(judge=PANEL), now=time.time())
-    return [state async for state in reviews if is_clash(state.review)]
+    reviews = store.reviews.every(ReviewFilter(judge=CLASH_PANEL), now=time.time())
+    return [state async for state in reviews if state.review.kind == "clash"]
 
 
 def calls_of(states: Sequence[ReviewState]) -> list[Call]:
@@ -175,23 +165,23 @@ def calls_of(states: Sequence[ReviewState]) -> list[Call]:
     The newest decision of each person counts; several people settle it by majority
     (:func:`~metajudge.reviews.agreement.settlement_of`).
     """
-    return [call for state in states if is_clash(state.review) and (call := _call(state)) is not None]
-
-
-def _call(state: ReviewState) -> Call | None:
-    review = state.review
-    newest = {one.reviewer: one for one in sorted(state.decisions, key=lambda one: one.decided_at)}
-    found = settlement_of(list(newest.values()), review.verdict, review.reviewers)
-    if found is None:
-        return None
-    source: CallSource = "blind" if all(one.blind for one in newest.values()) else "seen"
-    panel: Literal["unanimous", "divided"] = "unanimous" if review.action == Action.APPROVE else "divided"
-    if review.verdict is None:
-        return Call(review.item_id, None, "none", source, "the panel has no verdict")
-    reasons = {Ruling.DIVIDED: "people are divided", Ruling.CANNOT_TELL: "people could not tell"}
-    if (why := reasons.get(found.ruling)) is not None:
-        return Call(review.item_id, None, panel, source, why)
-    return Call(review.item_id, found.ruling is Ruling.RIGHT, panel, source)
+    calls = []
+    for state in states:
+        review = state.review
+        newest = {one.reviewer: one for one in sorted(state.decisions, key=lambda one: one.decided_at)}
+        found = settlement_of(list(newest.values()), review.verdict, review.reviewers)
+        if review.kind != "clash" or found is None:
+            continue
+        source: CallSource = "blind" if all(one.blind for one in newest.values()) else "seen"
+        panel: Literal["unanimous", "divided"] = "unanimous" if review.action == Action.APPROVE else "divided"
+        reasons = {Ruling.DIVIDED: "people are divided", Ruling.CANNOT_TELL: "people could not tell"}
+        if review.verdict is None:
+            calls.append(Call(review.item_id, None, "none", source, "the panel has no verdict"))
+        elif (why := reasons.get(found.ruling)) is not None:
+            calls.append(Call(review.item_id, None, panel, source, why))
+        else:
+            calls.append(Call(review.item_id, found.ruling is Ruling.RIGHT, panel, source))
+    return calls
 
 
 def labelled_calls(records: Sequence[ClashRecord]) -> list[Call]:
@@ -212,11 +202,6 @@ def labelled_calls(records: Sequence[ClashRecord]) -> list[Call]:
 def panel_verdict(record: ClashRecord) -> Ranking | None:
     """The panel's ranking; None where it came to none."""
     return Ranking(record.tally.ranking) if record.tally is not None and record.tally.ranking else None
-
-
-def is_clash(review: Review) -> bool:
-    """Whether a review is about a clash, its texts forgotten or not."""
-    return review.subject == "case" and review.judge == PANEL
 
 
 def clash_of(review: Review) -> ClashRecord | None:

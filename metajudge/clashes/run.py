@@ -324,18 +324,14 @@ async def run_rounds(
     found: dict[int, list[ClashRecord]] = {}
 
     async def settle(block: Sequence[Job[Round, list[ClashRecord]]]) -> list[list[ClashRecord] | None]:
-        return [await settle_round(job.record) for job in block]
-
-    async def settle_round(one: Round) -> list[ClashRecord] | None:
         """Takes the earlier attempts that stand, and whose judges were shown what they would be shown today."""
-        for key in one.keys:
+        for one, key in ((job.record, key) for job in block for key in job.record.keys):
             alike = [record for record in there.get(key, ()) if await unchanged(record, one.item, one.clash)]
-            if not alike:
-                continue
-            counting = attempt_that_counts(alike)
-            if counting.everybody_asked or (attempts is not None and alike[-1].attempt >= attempts):
+            counting = attempt_that_counts(alike) if alike else None
+            if counting and (counting.everybody_asked or (attempts is not None and alike[-1].attempt >= attempts)):
                 settled[key] = counting
-        return [settled[key] for key in one.keys] if all(key in settled for key in one.keys) else None
+        every = [[settled[key] for key in job.record.keys if key in settled] for job in block]
+        return [found if len(found) == len(job.record.keys) else None for job, found in zip(block, every, strict=True)]
 
     async def work(job: Job[Round, list[ClashRecord]]) -> list[ClashRecord]:
         one = job.record

@@ -209,7 +209,14 @@ class ClashSettings:
         """
         found: dict[str, Item] = {}
         for one in given:
-            item = _unanswered(one) if self.answering else as_item(one)
+            if self.answering:
+                asked = as_question(one.model_dump(exclude_none=True) if isinstance(one, Item) else one)
+                about = {"question": asked.question, "category": asked.domain, "reference": asked.reference}
+                item = Item(id=asked.id, responses={UNANSWERED: ""}, **about)
+            elif isinstance(one, str | Question):
+                raise InputError("responses are judged: give items with responses, or candidates that answer")
+            else:
+                item = as_record(one, Item, "the item")
             if found.setdefault(item.id, item) != item:
                 raise InputError(f"two different items have the id {item.id!r}: give each item its own id")
         return list(found.values())
@@ -244,12 +251,25 @@ def build_clash(session: Session, settings: ClashSettings, items: Sequence[Item]
         session.note("the responses are given: no candidate is asked")
     for notice in notices:
         session.note(notice)
+    candidates, observers = tuple[Candidate, ...](), tuple[Judge, ...]()
+    if settings.answering:
+        asked = zip(specs, session.models(askable(settings.candidates), streaming=True), strict=True)
+        candidates = tuple(
+            Candidate(spec.name, one.model, answer_parameters(settings, spec), spec.system) for spec, one in asked
+        )
+    if settings.observers or settings.voters:  # asked without the settings of their answers
+        here = {name for item in items for name in item.responses}
+        observers = tuple(
+            Judge(name, one.model, one.parameters, own=name if settings.answering or name in here else None)
+            for one in session.models(askable(settings.candidates))
+            for name in [candidate_name(one.name)]
+        )
     weight = 1.0 if settings.candidate_weight is None else settings.candidate_weight
     named = settings.criteria_model
     return Clash(
         judges=tuple(Judge(one.name, one.model, one.parameters, weight=one.weight * factor) for one in panel),
-        candidates=_candidates(session, settings, specs),
-        observers=_observers(session, settings, items),
+        candidates=candidates,
+        observers=observers,
         candidate_weight=weight if settings.voters else None,
         criteria_model=None if named is None else session.models([named])[0].model,
         criteria_parameters=Parameters(
@@ -310,29 +330,6 @@ def panel_notices(
     return notices
 
 
-def as_item(given: ItemOrQuestion) -> Item:
-    """An item with its responses.
-
-    Raises:
-        InputError: a question without responses, or data that is no item.
-    """
-    if isinstance(given, str | Question):
-        raise InputError("responses are judged: give items with responses, or candidates that answer")
-    return as_record(given, Item, "the item")
-
-
-def _unanswered(given: ItemOrQuestion) -> Item:
-    data = given.model_dump(exclude_none=True) if isinstance(given, Item) else given
-    question = as_question(data)
-    return Item(
-        id=question.id,
-        question=question.question,
-        responses={UNANSWERED: ""},
-        category=question.domain,
-        reference=question.reference,
-    )
-
-
 def answer_parameters(settings: ClashSettings, spec: CandidateSpec) -> Parameters:
     """How a candidate is asked: as configured, and by the settings of the run where its configuration says nothing.
 
@@ -345,31 +342,6 @@ def answer_parameters(settings: ClashSettings, spec: CandidateSpec) -> Parameter
         own,
         temperature=settings.temperature if own.temperature is None else own.temperature,
         max_tokens=settings.max_tokens if own.max_tokens is None else own.max_tokens,
-    )
-
-
-def _candidates(session: Session, settings: ClashSettings, specs: Sequence[CandidateSpec]) -> tuple[Candidate, ...]:
-    """Who answers; empty where the answers are given."""
-    if not settings.answering:
-        return ()
-    asked = session.models(askable(settings.candidates), streaming=True)
-    return tuple(
-        Candidate(spec.name, one.model, answer_parameters(settings, spec), spec.system)
-        for spec, one in zip(specs, asked, strict=True)
-    )
-
-
-def _observers(session: Session, settings: ClashSettings, items: Sequence[Item]) -> tuple[Judge, ...]:
-    """Candidates as judges: asked without the settings of their answers; ``own`` where one has a response here."""
-    if not (settings.observers or settings.voters):
-        return ()
-    responses = {name for item in items for name in item.responses}
-    judges = (
-        Judge(candidate_name(one.name), one.model, one.parameters)
-        for one in session.models(askable(settings.candidates))
-    )
-    return tuple(
-        replace(judge, own=judge.name if settings.answering or judge.name in responses else None) for judge in judges
     )
 
 

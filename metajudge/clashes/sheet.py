@@ -1,7 +1,7 @@
 """What one evaluation has to show, for whoever renders it: terminal, report, page, export. Pure.
 
-:func:`blind_sheet` has what a person may see who decides blind; :func:`full_sheet` adds names, rankings, scores,
-reasons and the verdict. Both call answers by the labels that they are given. Judges write of "A0" and "A1", the labels
+:func:`blind_texts` are what a person may see who decides blind; :func:`full_sheet` has names, rankings, scores,
+reasons and the verdict, with the answers under the labels that it is given. Judges write of "A0" and "A1", the labels
 that each of them saw; a full sheet has their words in the reader's labels.
 """
 
@@ -78,20 +78,6 @@ def ranking_by_label(text: str, labels: Mapping[str, str]) -> Ranking:
             f"(= for equals), or the best one alone, such as {next(iter(labels), 'R1')}"
         )
     return Ranking(tuple(tuple(sorted(known[name] for name in group)) for group in groups))
-
-
-@dataclass(frozen=True, slots=True)
-class BlindClash:
-    """What a person may see who decides blind: no name, no ranking, no score, no verdict.
-
-    Attributes:
-        answers: label -> the answer without names that reveal its author.
-    """
-
-    question: str
-    reference: str | None
-    answers: Mapping[str, str]
-    criteria: tuple[Criterion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,20 +212,6 @@ class ClashSheet:
         return words[found.source] + (f" ({found.why.message})" if found.why is not None else "")
 
 
-def blind_sheet(record: ClashRecord, labels: Mapping[str, str]) -> BlindClash:
-    """The blind view.
-
-    Args:
-        labels: label -> candidate, in the order in which the answers are shown; see
-            :func:`~metajudge.clashes.sheet.labels_of`.
-    """
-    texts = blind_texts(record)
-    answers = {label: texts[name] for label, name in labels.items()}
-    return BlindClash(
-        record.question, record.reference, answers, () if record.criteria is None else record.criteria.criteria
-    )
-
-
 def full_sheet(record: ClashRecord, labels: Mapping[str, str] | None = None) -> ClashSheet:
     """The full view.
 
@@ -250,7 +222,12 @@ def full_sheet(record: ClashRecord, labels: Mapping[str, str] | None = None) -> 
     called = {name: label for label, name in given.items()}
     votes = [_vote(record, vote, called) for vote in record.votes]
     counted, observers = ([one for one in votes if one.vote.counted is counts] for counts in (True, False))
-    return ClashSheet(record, _answers(record, called), tuple(counted), tuple(observers))
+    points = {} if record.tally is None else record.tally.scores
+    best = {record.winner} if record.winner is not None else set(record.tied)
+    answers = {one.name: one for one in record.candidates}
+    found = [AnswerSheet(label, answers[name], points.get(name), name in best) for name, label in called.items()]
+    found.sort(key=lambda one: -1.0 if one.points is None else one.points, reverse=True)
+    return ClashSheet(record, tuple(found), tuple(counted), tuple(observers))
 
 
 def verdict_of(record: ClashRecord) -> str:
@@ -268,14 +245,6 @@ def triage_of(record: ClashRecord) -> str:
         return "accept: unanimous"
     why = record.why if record.tally is None else record.tally.why
     return f"escalate to a person{f': {why}' if why else ''}"
-
-
-def _answers(record: ClashRecord, called: Mapping[str, str]) -> tuple[AnswerSheet, ...]:
-    points = {} if record.tally is None else record.tally.scores
-    best = {record.winner} if record.winner is not None else set(record.tied)
-    answers = {one.name: one for one in record.candidates}
-    found = [AnswerSheet(label, answers[name], points.get(name), name in best) for name, label in called.items()]
-    return tuple(sorted(found, key=lambda one: -1.0 if one.points is None else one.points, reverse=True))
 
 
 def _vote(record: ClashRecord, vote: JudgeVote, called: Mapping[str, str]) -> VoteSheet:

@@ -1,6 +1,5 @@
 """How candidates did over many evaluations: wins, points, cost, latency, and the Pareto front. Pure."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -148,8 +147,12 @@ class _Known:
         shares: dict[str, list[float]] = {}
         answers: dict[tuple[str, int], CandidateAnswer] = {}
         for record in records:
-            if (share := points_share(record, name)) is not None:
-                shares.setdefault(record.item_id, []).append(share)
+            tally = record.tally
+            if tally is not None and name in tally.scores and len(tally.scores) > 1:
+                # Of the Borda points it could have had from the rankings there are.
+                cast = sum(vote.weight or 0.0 for vote in record.votes if vote.counted and vote.groups is not None)
+                most = cast * (len(tally.scores) - 1)
+                shares.setdefault(record.item_id, []).append(tally.scores[name] / most)
             for one in record.candidates:
                 if one.name == name:
                     answers.setdefault((record.item_id, record.cycle), one)
@@ -187,30 +190,21 @@ def _observed(known: Sequence[_Known], records: Sequence[ClashRecord]) -> Observ
     return Observed(tuple(one.name for one in known), *tables)
 
 
-def points_share(record: ClashRecord, name: str) -> float | None:
-    """A candidate's share of the Borda points it could have had from the rankings there are; None where not ranked."""
-    tally = record.tally
-    if tally is None or name not in tally.scores or len(tally.scores) < 2:
-        return None
-    cast = sum(vote.weight or 0.0 for vote in record.votes if vote.counted and vote.groups is not None)
-    return tally.scores[name] / (cast * (len(tally.scores) - 1))
-
-
 def _standing(
     known: _Known, records: Sequence[ClashRecord], pareto: ParetoStanding, best: float | None
 ) -> CandidateStanding:
     name = known.name
     votes = [vote for record in records for vote in record.votes if vote.own == name]
     asked = [first for vote in votes if (first := vote.own_first) is not None]
-    counts = Counter(_result(record, name) for record in records)
+    placed = [record for record in records if record.status in ("ok", "tie") and name in record.answered]
     values = [value for given in known.shares.values() for value in given]
     clusters = [number for number, given in enumerate(known.shares.values()) for _ in given]
     return CandidateStanding(
         name=name,
         quality=known.quality,
-        wins=counts["win"],
-        ties=counts["tie"],
-        judged=counts["win"] + counts["tie"] + counts["loss"],
+        wins=sum(record.winner == name for record in placed),
+        ties=sum(record.winner != name and name in record.tied for record in placed),
+        judged=len(placed),
         answers=len(known.answers),
         failed=sum(one.failure is not None for one in known.answers),
         cost_usd=known.cost_usd,
@@ -221,14 +215,6 @@ def _standing(
         share=None if len(known.shares) < 2 else share_of(np.clip(values, 0.0, 1.0), clusters),
         best=best,
     )
-
-
-def _result(record: ClashRecord, name: str) -> str:
-    if record.status not in ("ok", "tie") or name not in record.answered:
-        return "none"
-    if record.winner == name:
-        return "win"
-    return "tie" if name in record.tied else "loss"
 
 
 def _average(values: Sequence[float | None], unknown: str, none: str) -> Average:

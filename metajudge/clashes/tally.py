@@ -134,6 +134,12 @@ def tally(
     backing = [weight for voter, weight in zip(voters, weights, strict=True) if voter.name in behind]
     alone = why_no_unanimity(len(names), len(voters), independent)
     unanimous = len(backing) == len(voters) and alone is None
+    missing = f"; {len(voters) - len(given)} gave no ranking" if len(given) < len(voters) else ""
+    said = f"{len(backing)} of {len(voters)} put {winner} first{missing}"
+    if winner is None:
+        said = f"{', '.join(first)} share the first place"
+    elif alone is not None and len(backing) == len(voters):
+        said = alone
     return Tally(
         status="ok" if winner is not None else "tie",
         scores={name: consensus.scores[name] for name in names},
@@ -145,7 +151,7 @@ def tally(
         unanimous=unanimous,
         settled=lost == 0 or lead > float(lost) * (len(names) - 1) or len(names) == 1,
         triage="accept" if unanimous else "escalate",
-        why=None if unanimous else _why(winner, first, len(backing), len(given), len(voters), alone),
+        why=None if unanimous else said,
         **counts,
     )
 
@@ -197,12 +203,3 @@ def _check_rankings(candidates: Sequence[str], voters: Sequence[Voter], rankings
             raise InputError(
                 f"the ranking of {name} ({ranking}) does not rank each of {', '.join(sorted(candidates))} once"
             )
-
-
-def _why(winner: str | None, first: Sequence[str], backing: int, votes: int, voters: int, alone: str | None) -> str:
-    if winner is None:
-        return f"{', '.join(first)} share the first place"
-    if alone is not None and backing == voters:
-        return alone
-    missing = f"; {voters - votes} gave no ranking" if votes < voters else ""
-    return f"{backing} of {voters} put {winner} first{missing}"

@@ -19,7 +19,7 @@ from metajudge.feedback.drafting import DraftBook, write_draft
 from metajudge.feedback.loop import Report
 from metajudge.feedback.metrics import Advice
 from metajudge.feedback.metrics import disagreements as disagreements_of
-from metajudge.feedback.rejudging import HeldOut, estimate_rejudging, held_out_records, rejudge
+from metajudge.feedback.rejudging import Record, estimate_rejudging, held_out_records, rejudge
 from metajudge.runs.estimate import Estimate
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.runs.loop import RunEnd
@@ -242,10 +242,11 @@ def rejudge_draft(
     where = options.store_path(store)
     panel = judges.panel()
 
-    async def estimated(book: DraftBook) -> tuple[HeldOut, Estimate]:
+    async def estimated(book: DraftBook) -> tuple[list[Record], dict[str, int], Estimate]:
         found = await book.to_try(draft)
-        held = await held_out_records(book, found, now=time.time())
-        return held, estimate_rejudging(panel, await book.active(found.name), found, held.records)
+        records, left_out = await held_out_records(book, found, now=time.time())
+        base = await book.active(found.name)
+        return records, dict(left_out), estimate_rejudging(panel, base, found, records)
 
     async def compared(session: Session) -> Comparison:
         async with session:
@@ -256,9 +257,9 @@ def rejudge_draft(
         return comparison
 
     if dry_run:
-        held, found = _with_book(store, seed, estimated, maker="case")
-        work = f"{len(held.records)} held-out records, at most {found.calls} calls"
-        counts = {"records": len(held.records), "left_out": dict(held.left_out)}
+        records, left_out, found = _with_book(store, seed, estimated, maker="case")
+        work = f"{len(records)} held-out records, at most {found.calls} calls"
+        counts = {"records": len(records), "left_out": left_out}
         print_estimate(found, work, panel, "feedback rejudge", as_json, counts)
         return
     with spending.session(panel, where, "feedback") as session:

@@ -1,7 +1,7 @@
 """``metajudge outcomes``: what became of judgments, clashes and cases, decided by machines and by people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -143,7 +143,7 @@ def send(
 
     counts = with_store(store, main, maker=MAKER).counts
     said = f"{counts.delivered} delivered, {counts.known} accepted before, {counts.failed} failed."
-    tell(as_json, counts.as_dict(), [said])
+    tell(as_json, asdict(counts), [said])
     raise typer.Exit(ExitCode.INCOMPLETE if counts.failed else ExitCode.DONE)
 
 

@@ -355,14 +355,14 @@ def import_decisions(
     """Read decisions from a .csv or .jsonl file: all of them or, at the first error, none."""
     rows = read_answers(file, reviewer=reviewer)
 
-    async def main(opened: Store) -> deciding.Imported:
+    async def main(opened: Store) -> tuple[int, tuple[str, ...]]:
         done = await deciding.import_answers(opened, rows)
         states = [await deciding.existing_state(opened, name) for name in dict.fromkeys(row.review_id for row in rows)]
         await given.look_for_patterns(opened, states)
         return done
 
-    done = with_store(store, main, maker=given.MAKER, decides=True)
-    for line in done.seen:
+    new, seen = with_store(store, main, maker=given.MAKER, decides=True)
+    for line in seen:
         say(line)
-    counted = f", {len(done.seen)} of blind reviews count as seen" if done.seen else ""
-    typer.echo(f"{done.new} decisions imported, {len(rows) - done.new} were already stored{counted}.")
+    counted = f", {len(seen)} of blind reviews count as seen" if seen else ""
+    typer.echo(f"{new} decisions imported, {len(rows) - new} were already stored{counted}.")

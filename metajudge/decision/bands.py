@@ -1,9 +1,9 @@
 """Bands: which values, with which confidence, lead to which action; together they leave no gap and never overlap."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -204,30 +204,22 @@ def changes(
         confidence, quotes: None where the bands do not look at it.
     """
     sure, share = (None if one is None else exact(one) for one in (confidence, quotes))
-    point: dict[Axis, float | None] = {"value": exact(value), "confidence": sure, "quotes": share}
+    point: dict[Any, float | None] = {"value": exact(value), "confidence": sure, "quotes": share}
     here = _action(bands, exact(value), sure, share)
-    near = (
-        _nearest(name, axis if name == "value" else UNIT, number, bands, point, here)
-        for name, number in point.items()
-        if number is not None
-    )
-    return sorted((one for one in near if one is not None), key=lambda one: one.share)
-
-
-def _nearest(
-    name: Axis, scale: Range, number: float, bands: Sequence[Band], point: Mapping[Axis, float | None], here: Action
-) -> Change | None:
-    found = []
-    for piece in pieces(scale, (getattr(band, name) for band in bands)):
-        moved = {**point, name: piece.start}
-        assert moved["value"] is not None
-        action = _action(bands, moved["value"], moved["confidence"], moved["quotes"])
-        if action is not here:
-            below = piece.end <= number and not piece.contains(number)
-            bound = piece.end if below else piece.start
-            distance = piece.distance(number)
-            found.append(Change(name, bound, below, exact(distance), exact(distance / scale.width), action))
-    return min(found, key=lambda one: one.distance, default=None)
+    near = []
+    for name, number in point.items():
+        if number is None:
+            continue
+        found, scale = [], axis if name == "value" else UNIT
+        for piece in pieces(scale, (getattr(band, name) for band in bands)):
+            moved: dict[str, Any] = {**point, name: piece.start}
+            action = _action(bands, **moved)
+            if action is not here:
+                below = piece.end <= number and not piece.contains(number)
+                bound, distance = piece.end if below else piece.start, piece.distance(number)
+                found.append(Change(name, bound, below, exact(distance), exact(distance / scale.width), action))
+        near += [min(found, key=lambda one: one.distance)] if found else []
+    return sorted(near, key=lambda one: one.share)
 
 
 def margin(

@@ -34,7 +34,18 @@ def decide(
         InputError: a value off the scale, or a confidence or share outside 0..1.
     """
     share = _share(policy, quotes)
-    inputs = _inputs(policy, value, confidence, share)
+    given = {
+        "value": (value, policy.scale, policy.basis),
+        "confidence": (confidence, UNIT, "confidence"),
+        "quotes": (share, UNIT, "share of verified quotes"),
+    }
+    numbers: dict[str, float | None] = dict.fromkeys(given)
+    for name, (one, axis, what) in given.items():
+        if one is not None and not isinstance(one, Absent):
+            _require(one, axis, what, policy)
+            numbers[name] = min(max(one, 0.0), 1.0) if name == "confidence" else one
+    absent = {name: one.reason for name, (one, _, _) in given.items() if isinstance(one, Absent)}
+    inputs = DecisionInputs(basis=policy.basis, **numbers, confidence_rule=policy.confidence_rule, absent=absent)
     found = _chosen(policy, value, confidence, share)
     return Decision(
         action=found.rule.action,
@@ -132,23 +143,6 @@ def _share(policy: Policy, quotes: float | Absent | None) -> float | Absent | No
     if not policy.uses_quotes:
         return None
     return Absent("no quotes are known") if quotes is None else quotes
-
-
-def _inputs(
-    policy: Policy, value: float | Absent, confidence: float | Absent, quotes: float | Absent | None
-) -> DecisionInputs:
-    given = {
-        "value": (value, policy.scale, policy.basis),
-        "confidence": (confidence, UNIT, "confidence"),
-        "quotes": (quotes, UNIT, "share of verified quotes"),
-    }
-    numbers: dict[str, float | None] = dict.fromkeys(given)
-    for name, (one, axis, what) in given.items():
-        if one is not None and not isinstance(one, Absent):
-            _require(one, axis, what, policy)
-            numbers[name] = min(max(one, 0.0), 1.0) if name == "confidence" else one
-    absent = {name: one.reason for name, (one, _, _) in given.items() if isinstance(one, Absent)}
-    return DecisionInputs(basis=policy.basis, **numbers, confidence_rule=policy.confidence_rule, absent=absent)
 
 
 def _require(number: float, axis: Range, what: str, policy: Policy) -> None:

@@ -4,13 +4,10 @@
 1.5
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
-
-from pydantic import BaseModel
 
 from metajudge.decision.policy import Policy, check_rubric
 from metajudge.errors import PolicyError, RubricError
@@ -39,7 +36,16 @@ def load_policy(name_or_path: str | Path) -> Policy:
     """
     if isinstance(name_or_path, str) and not looks_like_path(name_or_path):
         if name_or_path not in BUILTIN_POLICIES:
-            raise PolicyError(_unknown(name_or_path))
+            for one in list_policies():
+                if one.cases is not None and one.cases.profile_for(name_or_path) is not None:
+                    raise PolicyError(
+                        f"{name_or_path!r} is a weight profile of policy {one.name!r}: give the policy's name, and the "
+                        "type of a case chooses the profile"
+                    )
+            raise PolicyError(
+                f"unknown policy {name_or_path!r}; built in are {name_list(BUILTIN_POLICIES)}"
+                f"{did_you_mean(name_or_path, BUILTIN_POLICIES)} (a file of your own: give its path, ending in .yaml)"
+            )
         return _builtin(name_or_path)
     path = Path(name_or_path)
     policy = parse_policy(read_text(path, "policy", PolicyError), str(path))
@@ -64,7 +70,7 @@ def parse_policy(text: str, source: str) -> Policy:
         PolicyError: every problem found, one a line: source, path inside it, what is accepted, what was found.
     """
     what = "policy is a mapping with name, title, description, basis and bands"
-    return parse_record(text, source, what, Policy, PolicyError, _known_fields)
+    return parse_record(text, source, what, Policy, PolicyError)
 
 
 def parse_draft(text: str) -> Policy:
@@ -92,33 +98,24 @@ def case_rubric(policy: Policy, folder: Path | None = None) -> Rubric:
     """
     if policy.cases is None:
         raise PolicyError(f"policy {policy.name!r} is for verdicts: it needs a section `cases` to judge cases")
-    name = policy.cases.rubric
+    name, levels, where = policy.cases.rubric, policy.cases.levels, f"policy {policy.name!r}: cases.rubric"
     try:
         rubric = load_rubric((folder or Path()) / name if looks_like_path(name) else name)
-        return rubric_with_levels(rubric, policy.cases.levels)
     except RubricError as error:
-        raise PolicyError(f"policy {policy.name!r}: cases.rubric: {error}") from None
-
-
-def rubric_with_levels(rubric: Rubric, levels: Mapping[str, Mapping[float, str]]) -> Rubric:
-    """The rubric with other texts at some levels of its criteria.
-
-    Raises:
-        RubricError: a criterion that it lacks, or a level off its scale.
-    """
+        raise PolicyError(f"{where}: {error}") from None
     known = [criterion.name for criterion in rubric.criteria]
-    for name in levels:
-        if name not in known:
-            raise RubricError(f"levels: no criterion {name!r}; it has {name_list(known)}{did_you_mean(name, known)}")
+    for one in levels:
+        if one not in known:
+            hint = did_you_mean(one, known)
+            raise PolicyError(f"{where}: levels: no criterion {one!r}; it has {name_list(known)}{hint}")
     if not levels:
         return rubric
+    told = {one.name: {**one.levels, **levels.get(one.name, {})} for one in rubric.criteria}
     try:
-        criteria = [
-            one.model_copy(update={"levels": {**one.levels, **levels.get(one.name, {})}}) for one in rubric.criteria
-        ]
-        return rubric.model_copy(update={"criteria": tuple(criteria)})
-    except ValueError as error:
-        raise RubricError(f"levels: {error}") from None
+        criteria = tuple(one.model_copy(update={"levels": told[one.name]}) for one in rubric.criteria)
+        return rubric.model_copy(update={"criteria": criteria})
+    except ValueError as error:  # a level off the scale
+        raise PolicyError(f"{where}: levels: {error}") from None
 
 
 def spellings(category: str, policies: Iterable[Policy] = ()) -> tuple[str, ...]:
@@ -140,31 +137,3 @@ def _builtin(name: str) -> Policy:
     if policy.cases is not None:
         check_rubric(policy, case_rubric(policy))
     return policy
-
-
-def _unknown(name: str) -> str:
-    for policy in list_policies():
-        if policy.cases is not None and policy.cases.profile_for(name) is not None:
-            return (
-                f"{name!r} is a weight profile of policy {policy.name!r}: give the policy's name, and the type of "
-                "a case chooses the profile"
-            )
-    return (
-        f"unknown policy {name!r}; built in are {name_list(BUILTIN_POLICIES)}{did_you_mean(name, BUILTIN_POLICIES)} "
-        "(a file of your own: give its path, ending in .yaml)"
-    )
-
-
-def _known_fields(loc: tuple[int | str, ...]) -> list[str]:
-    """The fields at the place of an unknown one."""
-    kind: Any = Policy
-    for part in loc[:-1]:
-        if isinstance(part, str) and isinstance(kind, type) and issubclass(kind, BaseModel):
-            kind = _model_in(kind.model_fields[part].annotation)
-    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
-
-
-def _model_in(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)

@@ -132,9 +132,22 @@ class CasePlan(Frozen):
         for index, stage in enumerate(self.stages):
             _different(stage.criteria, f"stages[{index}].criteria", "criterion")
         _different([profile.name for profile in self.profiles], "profiles", "name")
-        _one_profile_a_type(self.profiles)
+        owner: dict[str, str] = {}
+        keys = [(one.name, category_key(name)) for one in self.profiles for name in (one.name, *one.types)]
+        for own, key in keys:
+            first = owner.setdefault(key, own)
+            if first != own:
+                raise ValueError(f"profiles: {first!r} and {own!r} are both for cases of type {key!r}")
+        known = self.criteria
         for index, profile in enumerate(self.profiles):
-            self._check_weights(profile, f"profiles[{index}].weights")
+            where = f"profiles[{index}].weights"
+            for name in profile.weights:
+                if name not in known:
+                    hint = did_you_mean(name, known)
+                    raise ValueError(f"{where}: no stage has a criterion {name!r}; there are {name_list(known)}{hint}")
+            missing = [name for name in known if name not in profile.weights]
+            if missing:
+                raise ValueError(f"{where}: no weight for {name_list(missing)}; a profile must weigh every criterion")
         for name in self.instructions:
             if name not in self.criteria:
                 there = name_list(self.criteria)
@@ -156,27 +169,8 @@ class CasePlan(Frozen):
         """A stage by its name; None if missing."""
         return next((stage for stage in self.stages if stage.name == name), None)
 
-    def _check_weights(self, profile: Profile, where: str) -> None:
-        known = self.criteria
-        for name in profile.weights:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise ValueError(f"{where}: no stage has a criterion {name!r}; there are {name_list(known)}{hint}")
-        missing = [name for name in known if name not in profile.weights]
-        if missing:
-            raise ValueError(f"{where}: no weight for {name_list(missing)}; a profile must weigh every criterion")
-
 
 def _different(names: "list[str] | tuple[str, ...]", where: str, what: str) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
             raise ValueError(f"{where}[{index}]: the {what} {name!r} is given twice; keep one of them")
-
-
-def _one_profile_a_type(profiles: tuple[Profile, ...]) -> None:
-    owner: dict[str, str] = {}
-    for profile in profiles:
-        for name in {category_key(one) for one in (profile.name, *profile.types)}:
-            first = owner.setdefault(name, profile.name)
-            if first != profile.name:
-                raise ValueError(f"profiles: {first!r} and {profile.name!r} are both for cases of type {name!r}")

@@ -28,24 +28,16 @@ def read_lines(path: Path, record: type[M]) -> Iterator[M]:
     Raises:
         InputError: a line is no assessment, or the file has none; with file and line.
     """
-    count = 0
+    count = number = 0
     try:
         with contextlib.ExitStack() as stack:
             table = path.suffix.lower() in ENDINGS
             lines = assessment_lines(path) if table else stack.enter_context(path.open("rb"))
-            for number, line in enumerate(lines, 1):
+            for line in lines:
+                number += 1
                 if line.strip():
                     count += 1
-                    yield _read(line, record, path, number)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    if not count:
-        raise InputError(f"{path} contains no assessments: write some with `metajudge vet ... --out {path}`")
-
-
-def _read(line: bytes, record: type[M], path: Path, number: int) -> M:
-    try:
-        return record.model_validate_json(line)
+                    yield record.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"]))
@@ -53,3 +45,7 @@ def _read(line: bytes, record: type[M], path: Path, number: int) -> M:
             f"{path}:{number}: no assessment: {at + ': ' if at else ''}{first['msg']}; expected a line of "
             "`metajudge vet --out`"
         ) from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    if not count:
+        raise InputError(f"{path} contains no assessments: write some with `metajudge vet ... --out {path}`")

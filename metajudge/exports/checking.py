@@ -123,7 +123,10 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
     report = CheckReport(place)
     manifest = _check_manifest(place, report)
     request = manifest.get("request", {})
-    files = _data_files(place)
+    files: dict[str, list[Path]] = {}
+    for path in sorted((place / "data").glob("*")):
+        if path.suffix in (".parquet", ".jsonl"):
+            files.setdefault(path.name.partition("-")[0].partition(".")[0], []).append(path)
     if not files:
         raise InputError(f"{place} contains no data file: expected data/SPLIT-NNNNN-of-NNNNN.parquet or .jsonl")
     work = duckdb.connect(config={**SETTINGS, "memory_limit": MEMORY})
@@ -132,13 +135,24 @@ def check(folder: Path | str, *, near_threshold: float | None = None) -> CheckRe
         verdicts.define(work)
         _check_card(place, files, report)
         if _load(work, files, report):
-            _check_rows(work, report)
+            for kind, which, what in _ROWS:
+                rows = work.execute(
+                    f"SELECT file, place, count(*) OVER () FROM rows WHERE coalesce({which}, false) ORDER BY 1, 2 "
+                    f"LIMIT {_EXAMPLES}"
+                ).fetchall()
+                if rows:
+                    shown = ", ".join(f"{file} row {row}" for file, row, _ in rows)
+                    report.add(kind, f"{rows[0][2]} {what} ({shown})")
             by_question = _json(place / STATS, CheckReport(place)).get("unit", QUESTION) == QUESTION
             _check_near_leaks(
                 work, report, (near_threshold or request.get("near_threshold", 0.7)) if by_question else 1
             )
             _check_balance(work, report, bool(request.get("balance_length")))
-        _check_counts(place, report)
+        stated: Any = _json(place / STATS, report).get("splits")
+        for part in sorted({*stated, *report.rows}) if isinstance(stated, dict) else ():
+            expected = stated.get(part, {}).get("rows", 0)
+            if report.rows.get(part, 0) != expected:
+                report.add("rows", f"split {part} has {report.rows.get(part, 0)} rows, {STATS} says {expected}")
     finally:
         work.close()
     return report
@@ -169,14 +183,6 @@ def _json(path: Path, report: CheckReport) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         report.add("schema", f"{path.name} is no JSON: {error}")
     return {}
-
-
-def _data_files(place: Path) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for path in sorted((place / "data").glob("*")):
-        if path.suffix in (".parquet", ".jsonl"):
-            found.setdefault(path.name.partition("-")[0].partition(".")[0], []).append(path)
-    return found
 
 
 def _check_card(place: Path, files: Mapping[str, Sequence[Path]], report: CheckReport) -> None:
@@ -301,18 +307,6 @@ _ROWS: Final = (
 """Faults of rows, alone and against each other: kind, condition and words."""
 
 
-def _check_rows(work: Work, report: CheckReport) -> None:
-    """Names the rows that have a fault of :data:`_ROWS`."""
-    for kind, which, what in _ROWS:
-        rows = work.execute(
-            f"SELECT file, place, count(*) OVER () FROM rows WHERE coalesce({which}, false) ORDER BY 1, 2 "
-            f"LIMIT {_EXAMPLES}"
-        ).fetchall()
-        if rows:
-            shown = ", ".join(f"{file} row {place}" for file, place, _ in rows)
-            report.add(kind, f"{rows[0][2]} {what} ({shown})")
-
-
 def _check_near_leaks(work: Work, report: CheckReport, near_threshold: float) -> None:
     if len(report.rows) < 2 or near_threshold >= 1:
         return
@@ -350,13 +344,3 @@ def _check_balance(work: Work, report: CheckReport, claimed: bool) -> None:
             f"lengths are declared as balanced, and longer is chosen in {100 * longer:.1f} % of the "
             f"pairs that differ in length ({differ} pairs)",
         )
-
-
-def _check_counts(place: Path, report: CheckReport) -> None:
-    splits = _json(place / STATS, report).get("splits")
-    if not isinstance(splits, dict):
-        return
-    for part in sorted(set(splits) | set(report.rows)):
-        expected = splits.get(part, {}).get("rows", 0)
-        if report.rows.get(part, 0) != expected:
-            report.add("rows", f"split {part} has {report.rows.get(part, 0)} rows, {STATS} says {expected}")

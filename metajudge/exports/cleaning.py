@@ -5,11 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from metajudge.evidence.units import ITEM
 from metajudge.exports.contamination import Benchmarks
 from metajudge.exports.formats import texts_of
 from metajudge.exports.near_duplicates import near_groups
 from metajudge.exports.request import ExportRequest, Kind
-from metajudge.exports.splitting import unit_key
+from metajudge.exports.splitting import unit_of
 from metajudge.exports.words import AT_ONCE, Words, words_of
 from metajudge.exports.workspace import FunnelStep, Work, ahead, fill, only, quoted, ranges
 from metajudge.stats.arrays import Indices
@@ -47,6 +48,10 @@ def measure(work: Work, request: ExportRequest) -> list[FunnelStep]:
         "reported": reported,
         "keep": "false",
     }[request.truncation]
+    same_start = "false"  # whether prompt and answer are the same for both sides where a trainer cuts them
+    if request.max_length is not None:
+        asked = "coalesce(system || chr(10) || chr(10), '') || prompt"
+        same_start = " = ".join(f"left({asked} || {side}, {request.max_length})" for side in sides)
     flags = "[]::VARCHAR[]"
     if request.personal_data != "leave":
         whole = "concat_ws(chr(10), prompt, chosen, rejected)"
@@ -55,6 +60,8 @@ def measure(work: Work, request: ExportRequest) -> list[FunnelStep]:
             for name, pattern in PATTERNS.items()
         )
         flags = f"list_filter([{found}], lambda name: name IS NOT NULL)"
+    item, question = "item_id", "coalesce('id' || chr(31) || question_id, normal(question))"
+    unit = item if unit_of(work, request) == ITEM else question
     lengths = "SELECT item_no AS place, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
     for low, high in [(0, -1), *ranges(work, lengths)]:
         entries = f"(SELECT * FROM entries WHERE item_no BETWEEN {low} AND {high})"
@@ -67,23 +74,15 @@ def measure(work: Work, request: ExportRequest) -> list[FunnelStep]:
             JOIN (SELECT item_no, question_id FROM items) USING (item_no)
         )
         SELECT entry_id, item_no, margin, probability, votes, label, length(chosen) AS chosen_length,
-            length(rejected) AS rejected_length, hash({unit_key(work, request)}) AS question_hash,
+            length(rejected) AS rejected_length, hash({unit}) AS question_hash,
             hash(system, normal(prompt)) AS p,
             hash(c) AS c, CASE WHEN rejected_ref IS NOT NULL THEN hash(r) END AS r,
             coalesce(c = '' OR normal(question) = '', true) OR
                 (rejected_ref IS NOT NULL AND coalesce(r = '', true)) AS empty,
-            coalesce(c = r, false) AS equal, {_same_start(request)} AS equal_start, {cut} AS cut, {flags} AS flags
+            coalesce(c = r, false) AS equal, coalesce({same_start}, false) AS equal_start, {cut} AS cut,
+            {flags} AS flags
         FROM found""")
     return []
-
-
-def _same_start(request: ExportRequest) -> str:
-    """SQL: whether prompt and answer are the same for both sides where a trainer cuts them."""
-    if request.max_length is None:
-        return "false"
-    asked = "coalesce(system || chr(10) || chr(10), '') || prompt"
-    sides = (f"left({asked} || {side}, {request.max_length})" for side in ("chosen", "rejected"))
-    return f"coalesce({' = '.join(sides)}, false)"
 
 
 def _finishes(kind: Kind, entries: str) -> str:

@@ -120,13 +120,10 @@ def _header(
 
 
 def _feature(column: Column) -> dict[str, Any]:
-    match column.kind:
-        case "strings":
-            return {"name": column.name, "list": "string"}
-        case "messages":
-            fields = [{"name": "role", "dtype": "string"}, {"name": "content", "dtype": "string"}]
-            return {"name": column.name, "list": fields}
-    return {"name": column.name, "dtype": column.kind}
+    if column.kind == "messages":  # objects of their own: YAML would write shared ones as references
+        fields = [{"name": name, "dtype": "string"} for name in ("role", "content")]
+        return {"name": column.name, "list": fields}
+    return {"name": column.name, **({"list": "string"} if column.kind == "strings" else {"dtype": column.kind})}
 
 
 _LENGTHS = """
@@ -249,7 +246,8 @@ def export(
         from metajudge.calibration.files import load_calibration
 
         calibration = load_calibration(calibration)
-    files = _paths(judgments)
+    named_files = isinstance(judgments, list | tuple) and all(isinstance(one, str | Path) for one in judgments)
+    files = [Path(one) for one in judgments] if named_files else []  # type: ignore[union-attr, arg-type]
     opened = open_judgments(files, mapping=mapping, prefix_ids=prefix_ids, unit=asked.unit) if files else None
     given = Vetted(
         store=None if store is None else store_location(store),
@@ -411,12 +409,6 @@ def nothing_left(steps: Sequence[FunnelStep]) -> str:
         f"nothing is left to export after the step {empty.name!r}: of {empty.before} {empty.unit} "
         f"{reasons or 'none'} {'were' if reasons else 'came through'}{' dropped' if reasons else ''}.{advice}"
     )
-
-
-def _paths(judgments: Any) -> list[Path]:
-    if isinstance(judgments, list | tuple) and judgments and all(isinstance(one, str | Path) for one in judgments):
-        return [Path(one) for one in judgments]
-    return []
 
 
 def _state(paths: Iterable[Path]) -> list[list[Any]]:

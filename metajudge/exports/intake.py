@@ -11,7 +11,7 @@ import orjson
 from metajudge.errors import InputError
 from metajudge.exports.assessment_lines import read_assessments
 from metajudge.exports.decisions import take_people
-from metajudge.exports.filters import Filters, drop_unwanted, nothing_matches, resolved
+from metajudge.exports.filters import drop_unwanted, nothing_matches, resolved
 from metajudge.exports.request import ExportRequest, Kind, Rule
 from metajudge.exports.store_intake import ITEMS, PROMISED, TOLD, Table, assessments_of, copy_from_store, judgments_of
 from metajudge.exports.verdicts import verdict_text
@@ -87,7 +87,15 @@ def take_in(work: Work, given: Vetted, request: ExportRequest) -> dict[str, Any]
         counts = copy_from_store(work, given.store, request, given.store_name or f"the store {given.store}")
     if request.by_label:
         take_peoples_labels(work)
-    return {**dict.fromkeys(_COUNTS, 0), "conflicting_item_ids": [], **counts, **_checked(work)}
+    (changed,) = only(
+        work,
+        """SELECT count(*) FROM assessments a JOIN judgments j USING (judgment_id)
+            WHERE a.judgment_digest <> j.judgment_digest""",
+    )
+    (several,) = only(work, "SELECT count(*) FROM (SELECT judgment_id FROM judgments GROUP BY 1 HAVING count(*) > 1)")
+    if several:
+        raise InputError(f"{several} judgment ids are used for two different judgments: export one run (--run RUN_ID)")
+    return {**dict.fromkeys(_COUNTS, 0), "conflicting_item_ids": [], **counts, "changed_since": changed}
 
 
 def take_peoples_labels(work: Work) -> None:
@@ -136,7 +144,17 @@ def _from_records(work: Work, given: Vetted, request: ExportRequest) -> dict[str
             SELECT judgment_id, judgment_digest, item_id, judge, 'assessed' AS status FROM judgments""")
     _refuse_contradictions(work)
     (without,) = only(work, "SELECT count(*) FROM judgments ANTI JOIN assessments USING (judgment_id)")
-    total, left = _filter_records(work, request.filters)
+    (total,) = only(work, "SELECT count(*) FROM assessments")
+    drop_unwanted(work, resolved(request.filters, work.execute, _SOURCES, "the input"))
+    if request.filters.categories:
+        work.execute(
+            """DELETE FROM assessments WHERE item_id NOT IN (
+                SELECT item_id FROM items WHERE category IN (SELECT unnest($1::VARCHAR[])))""",
+            [list(request.filters.categories)],
+        )
+    (left,) = only(work, "SELECT count(*) FROM assessments")
+    if total and not left:
+        raise nothing_matches(request.filters, "the input", total)
     work.execute("DELETE FROM judgments WHERE judgment_id NOT IN (SELECT judgment_id FROM assessments)")
     take_people(work, None)
     return {
@@ -146,22 +164,6 @@ def _from_records(work: Work, given: Vetted, request: ExportRequest) -> dict[str
         "judgments": total,
         "filtered_out": total - left,
     }
-
-
-def _filter_records(work: Work, filters: Filters) -> tuple[int, int]:
-    """Takes out what the filters leave out; returns how many assessments there were and are."""
-    (before,) = only(work, "SELECT count(*) FROM assessments")
-    drop_unwanted(work, resolved(filters, work.execute, _SOURCES, "the input"))
-    if filters.categories:
-        work.execute(
-            """DELETE FROM assessments WHERE item_id NOT IN (
-                SELECT item_id FROM items WHERE category IN (SELECT unnest($1::VARCHAR[])))""",
-            [list(filters.categories)],
-        )
-    (after,) = only(work, "SELECT count(*) FROM assessments")
-    if before and not after:
-        raise nothing_matches(filters, "the input", before)
-    return before, after
 
 
 def _refuse_contradictions(work: Work) -> None:
@@ -196,18 +198,6 @@ def _refuse_contradictions(work: Work) -> None:
             f"judgment {name!r} is of item {item!r} by {judge!r} in the assessments, and of item {its_item!r} by "
             f"{its_judge!r} in the judgments: the ids contradict each other; give the files that belong together"
         )
-
-
-def _checked(work: Work) -> dict[str, int]:
-    (changed,) = only(
-        work,
-        """SELECT count(*) FROM assessments a JOIN judgments j USING (judgment_id)
-            WHERE a.judgment_digest <> j.judgment_digest""",
-    )
-    (several,) = only(work, "SELECT count(*) FROM (SELECT judgment_id FROM judgments GROUP BY 1 HAVING count(*) > 1)")
-    if several:
-        raise InputError(f"{several} judgment ids are used for two different judgments: export one run (--run RUN_ID)")
-    return {"changed_since": changed}
 
 
 def _pages(rows: Iterable[Any]) -> Iterator[list[Any]]:

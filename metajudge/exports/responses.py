@@ -111,14 +111,6 @@ def grade_votes(work: Work) -> FunnelStep:
     return FunnelStep("questions", "judgments", count, count - alone, {"only_graded_response": alone})
 
 
-def side_votes(work: Work) -> None:
-    """Fills ``votes`` with answers on each response (``low``); ``support`` is 1 where it passes, else -1."""
-    work.execute("""
-        CREATE OR REPLACE TABLE votes AS
-        SELECT item_id, response AS low, '' AS high, if(side, 1, -1) AS support, graded.* EXCLUDE (side)
-        FROM graded JOIN items USING (item_no)""")
-
-
 def _categories(work: Work) -> None:
     """Fills ``category_values``: few different categories and scales, read by the record's own rules."""
     work.execute("CREATE OR REPLACE TABLE category_values (verdict VARCHAR, scale VARCHAR, value DOUBLE, side BOOLEAN)")
@@ -127,17 +119,11 @@ def _categories(work: Work) -> None:
         WHERE kind_of(j.verdict) = 'category' ORDER BY ALL""").fetchall()
     for verdict, scale in rows:
         found = parse_verdict(orjson.loads(verdict))
-        side = passing(found)
-        work.execute(
-            "INSERT INTO category_values VALUES ($1, $2, $3, $4)", [verdict, scale, _place(found, scale, side), side]
-        )
-
-
-def _place(verdict: object, scale: str | None, side: bool | None) -> float | None:
-    names = [] if scale is None else orjson.loads(scale)
-    if isinstance(verdict, Category) and verdict.value in names:
-        return float(names.index(verdict.value))
-    return None if side is None else float(side)
+        side, names = passing(found), [] if scale is None else orjson.loads(scale)
+        place = None if side is None else float(side)
+        if isinstance(found, Category) and found.value in names:
+            place = float(names.index(found.value))
+        work.execute("INSERT INTO category_values VALUES ($1, $2, $3, $4)", [verdict, scale, place, side])
 
 
 def _gather(work: Work) -> None:
@@ -239,7 +225,11 @@ def pair_responses(work: Work, request: ExportRequest) -> tuple[list[FunnelStep]
     else:
         steps = [take_grades(work, request)]
         if by_side(work, request):
-            side_votes(work)
+            # ``low`` is the response answered on; ``support`` is 1 where it passes, else -1.
+            work.execute("""
+                CREATE OR REPLACE TABLE votes AS
+                SELECT item_id, response AS low, '' AS high, if(side, 1, -1) AS support, graded.* EXCLUDE (side)
+                FROM graded JOIN items USING (item_no)""")
             return [*steps, _reconcile(work, request.reconcile, _PASSED)], True
         steps += [grade_votes(work), _reconcile(work, request.reconcile, _GRADED)]
     return ([*steps, _unpaired(work)] if request.format is Format.KTO else steps), from_grades

@@ -117,7 +117,13 @@ def _set_bars(work: Work, selection: Selection, calibration: "Calibration | None
     """Leaves every judgment the guarantee that covers it, and none to one outside its calibration's domain."""
     if calibration is not None:
         _take_bars(work, calibration)
-    _withhold_outside_domain(work)
+    work.execute("ALTER TABLE assessments ADD COLUMN IF NOT EXISTS outside BOOLEAN DEFAULT false")
+    for (marks,) in work.execute("SELECT DISTINCT marks FROM assessments WHERE marks IS NOT NULL").fetchall():
+        if outside_domain(orjson.loads(marks)):  # earlier versions stamped these, too
+            work.execute(
+                "UPDATE assessments SET outside = true, bar = NULL, target = NULL, delta = NULL WHERE marks = $1",
+                [marks],
+            )
     stored = [stamp for stamp, _ in _stamps(work, "assessments", "true")]
     assert selection.target is not None
     assert selection.delta is not None
@@ -151,17 +157,6 @@ def _take_bars(work: Work, calibration: "Calibration") -> None:
                 [judge, found.threshold, found.target, found.delta, found.approximate,
                  orjson.dumps(found.judges).decode(), found.unit, found.questions],
             )  # fmt: skip
-
-
-def _withhold_outside_domain(work: Work) -> None:
-    """Takes the guarantee off judgments outside their calibration's domain; earlier versions stamped these, too."""
-    work.execute("ALTER TABLE assessments ADD COLUMN IF NOT EXISTS outside BOOLEAN DEFAULT false")
-    for (marks,) in work.execute("SELECT DISTINCT marks FROM assessments WHERE marks IS NOT NULL").fetchall():
-        if outside_domain(orjson.loads(marks)):
-            work.execute(
-                "UPDATE assessments SET outside = true, bar = NULL, target = NULL, delta = NULL WHERE marks = $1",
-                [marks],
-            )
 
 
 def _stamps(work: Work, table: str, where: str) -> list[tuple[GuaranteedThreshold, list[str]]]:

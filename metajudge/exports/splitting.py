@@ -30,13 +30,6 @@ def unit_of(work: Work, request: ExportRequest) -> str:
     return ITEM if items > 1 and not ids and most > MOST_SHARE * items else QUESTION
 
 
-def unit_key(work: Work, request: ExportRequest) -> str:
-    """SQL of the value that items of one unit share."""
-    if unit_of(work, request) == ITEM:
-        return "item_id"
-    return "coalesce('id' || chr(31) || question_id, normal(question))"
-
-
 def split_by_cluster(work: Work, request: ExportRequest) -> None:
     """Fills ``placed``: ``measures`` with ``cluster`` and ``part``.
 

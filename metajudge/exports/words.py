@@ -70,8 +70,13 @@ def words_of(texts: Sequence[str]) -> Words:
     starts = np.flatnonzero(word & (~previous | single | after_single))
     following = np.concatenate([word[1:], [False]])
     before = np.concatenate([(single | after_single)[1:], [True]])
-    stops = np.flatnonzero(word & (~following | before & ((data < 0x80) | _last_bytes(data)))) + 1
-    hashes = mixed(_polynomials(data, starts, stops))
+    last = (np.append(data[1:], np.uint8(0)) & 0xC0) != 0x80  # the next byte begins a character
+    stops = np.flatnonzero(word & (~following | before & ((data < 0x80) | last))) + 1
+    # The sum of byte * BASE^(place in the word), from one running sum over all bytes.
+    powers, inverse = _powers(1 << len(data).bit_length())
+    terms = np.cumsum((data.astype(np.uint64) + np.uint64(1)) * powers[: len(data)])
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), terms])
+    hashes = mixed((sums[stops] - sums[starts]) * inverse[starts] + (stops - starts).astype(np.uint64))
     return Words(hashes, np.searchsorted(starts, boundaries, side="left").astype(np.int64))
 
 
@@ -96,22 +101,6 @@ def runs_of(words: Words, length: int) -> tuple[Hashes, Ints]:
     texts = words.texts
     whole = texts[:count] == texts[length - 1 :]
     return mixed(found[whole]), texts[:count][whole]
-
-
-def _last_bytes(data: NDArray[np.uint8]) -> Mask:
-    """Whether the next byte begins a character."""
-    following = np.concatenate([data[1:], np.zeros(1, dtype=np.uint8)])
-    return np.asarray((following & 0xC0) != 0x80)
-
-
-def _polynomials(data: NDArray[np.uint8], starts: Ints, stops: Ints) -> Hashes:
-    """Sum of byte * BASE^(place in the word), from one running sum over all bytes."""
-    powers, inverse = _powers(1 << len(data).bit_length())
-    sums = np.concatenate(
-        [np.zeros(1, dtype=np.uint64), np.cumsum((data.astype(np.uint64) + np.uint64(1)) * powers[: len(data)])]
-    )
-    found: Hashes = (sums[stops] - sums[starts]) * inverse[starts]
-    return found + (stops - starts).astype(np.uint64)
 
 
 @lru_cache(maxsize=2)

@@ -108,7 +108,12 @@ class Workspace:
     """
 
     def __init__(self, out: Path, key: str, memory: str = MEMORY) -> None:
-        check_place(out)
+        if out.exists() or out.is_symlink():
+            raise InputError(f"{out} exists already: choose another --out, or remove it first")
+        if not out.parent.is_dir():
+            raise InputError(f"cannot make {out}: the folder {out.parent} does not exist; create it first")
+        if not os.access(out.parent, os.W_OK | os.X_OK):
+            raise InputError(f"cannot make {out}: the folder {out.parent} is not writable; choose another --out")
         self.out = out
         self.memory = memory
         self.folder = out.with_name(f".{out.name}.partial")
@@ -241,20 +246,6 @@ def ranges(work: Work, lengths: str, most: int | None = None) -> list[tuple[int,
     ends = np.flatnonzero(np.diff(np.cumsum(found["size"][order]) // (most or PIECE)))
     firsts, lasts = [0, *(ends + 1)], [*ends, len(places) - 1]
     return [(int(places[first]), int(places[last])) for first, last in zip(firsts, lasts, strict=True)]
-
-
-def check_place(out: Path) -> None:
-    """Refuses a folder that exists, and one whose parent does not.
-
-    Raises:
-        InputError: with what to do.
-    """
-    if out.exists() or out.is_symlink():
-        raise InputError(f"{out} exists already: choose another --out, or remove it first")
-    if not out.parent.is_dir():
-        raise InputError(f"cannot make {out}: the folder {out.parent} does not exist; create it first")
-    if not os.access(out.parent, os.W_OK | os.X_OK):
-        raise InputError(f"cannot make {out}: the folder {out.parent} is not writable; choose another --out")
 
 
 def _unwritten(out: Path, reason: str, full: bool) -> InputError:

@@ -86,7 +86,10 @@ def moved_threshold(policy: Policy, cases: Sequence[DecidedCase], direction: Dir
     )
     if new is None:
         return None
-    return _with_bound(policy, old, new if lenient else -new)
+    data, moved = policy.model_dump(mode="json"), new if lenient else -new
+    for band in (*data["bands"], *data["without_confidence"]):  # wherever the bound appears; another band may break
+        band["value"] = {end: moved if bound == old else bound for end, bound in band["value"].items()}
+    return validated(data, policy)
 
 
 def _values(policy: Policy, cases: Sequence[DecidedCase]) -> Floats:
@@ -112,19 +115,6 @@ def _bound(value: Floats, wrong: Floats, weight: Floats, target: float) -> float
     reached = np.flatnonzero(allowed & (rate <= target))
     best = reached[-1] if len(reached) else np.flatnonzero(allowed)[0]
     return float(round((value[best] + value[best + 1]) / 2, 6))
-
-
-def _with_bound(policy: Policy, old: float, new: float) -> Policy | None:
-    """The policy with one bound moved wherever it appears in its bands; None where that breaks another band."""
-
-    def moved(data: dict[str, Any]) -> dict[str, Any]:
-        value = {end: new if bound == old else bound for end, bound in data["value"].items()}
-        return {**data, "value": value}
-
-    data = policy.model_dump(mode="json")
-    for name in ("bands", "without_confidence"):
-        data[name] = [moved(band) for band in data[name]]
-    return validated(data, policy)
 
 
 def recalibrated(policy: Policy, cases: Sequence[DecidedCase], _direction: Direction) -> Policy | None:
@@ -302,7 +292,11 @@ def backtest(
     if changed == FOLDS:
         better, reason = _verdict(direction, approve, reject)
         if not better and score is not None:
-            better, reason = _scores_verdict(score, approve, reject)
+            (low, high), moved = score.interval, score.value
+            reason = f"score error {moved:+.2g} ({low:+.2g} to {high:+.2g}) on {score.active_n} cases"
+            worse = _worse(approve, _RATES[0]) or _worse(reject, _RATES[1])
+            better = high < 0 and not worse
+            reason += worse if high < 0 else ": not better beyond noise"
     return Backtest(
         kind=kind,
         direction=direction,
@@ -357,16 +351,6 @@ def _ratio(cases: Sequence[DecidedCase], action: str) -> Ratio:
 
 
 _RATES = ("false-approve rate", "false-reject rate")
-
-
-def _scores_verdict(score: Difference, approve: Difference, reject: Difference) -> tuple[bool, str]:
-    """Whether scores come nearer to people's beyond noise, and neither rate gets worse beyond noise."""
-    (low, high), value = score.interval, score.value
-    change = f"score error {value:+.2g} ({low:+.2g} to {high:+.2g}) on {score.active_n} cases"
-    if high >= 0:
-        return False, f"{change}: not better beyond noise"
-    worse = _worse(approve, _RATES[0]) or _worse(reject, _RATES[1])
-    return not worse, change + worse
 
 
 def _worse(rate: Difference, name: str) -> str:

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from metajudge.cases.quotes import QuoteCount
 from metajudge.cases.records import LABEL
 from metajudge.cases.result import kept_result, mean_scores, quotes_in
 from metajudge.decision.deciding import action_of
 from metajudge.decision.policy import Policy
 from metajudge.decision.profile import CasePlan, category_key
 from metajudge.reviews.agreement import label_of
-from metajudge.reviews.review import HumanDecision, Outcome, Review, ReviewState
+from metajudge.reviews.review import HumanDecision, Outcome, ReviewState
 from metajudge.types.decision import Absent
 
 APPROVED, REJECTED = "APPROVE", "REJECT"
@@ -108,7 +109,12 @@ def decided_case(state: ReviewState) -> DecidedCase | None:
     if not state.decisions:
         return None
     review = state.review
-    right = _case_right(state.decisions) if review.subject == "case" else label_of(state.decisions, review.verdict)
+    right, quotes = label_of(state.decisions, review.verdict), None
+    if review.subject == "case":  # right when more people approve it than reject or modify it
+        votes = [one.outcome is Outcome.APPROVE for one in state.decisions if one.outcome is not Outcome.CANNOT_TELL]
+        right = None if 2 * sum(votes) == len(votes) else 2 * sum(votes) > len(votes)
+        result = kept_result(review.content)
+        quotes = quotes_in(() if result is None else result.stages).share
     policy = review.policy
     alike = (
         *("action", "judge", "category", "score", "probability", "confidence", "truth", "inclusion"),
@@ -121,7 +127,7 @@ def decided_case(state: ReviewState) -> DecidedCase | None:
         decisions=state.decisions,
         policy=None if policy is None else policy.name,
         policy_digest=None if policy is None else policy.digest,
-        quotes=_quotes(review),
+        quotes=quotes,
         corrected=mean_scores(one.scores or {} for one in state.decisions),
         **{name: getattr(review, name) for name in alike},
     )
@@ -135,7 +141,6 @@ def recorded_case(record: Mapping[str, Any], policy: str) -> DecidedCase | None:
     criteria = mean_scores(
         {name: one["score"] for name, one in stage["criteria"].items()} for stage in record["stages"].values()
     )
-    quotes = record.get("quotes", {})
     return DecidedCase(
         case_id=record["case_id"],
         question=record["case_digest"],
@@ -148,7 +153,7 @@ def recorded_case(record: Mapping[str, Any], policy: str) -> DecidedCase | None:
         policy_digest=record["policy_digest"],
         score=record["overall_quality_score"],
         confidence=record["overall_confidence"],
-        quotes=quotes["found"] / quotes["given"] if quotes.get("given") else None,
+        quotes=QuoteCount(**record.get("quotes", {"given": 0, "found": 0}), short=0).share,
         truth=record[LABEL],
         criteria=criteria,
     )
@@ -170,22 +175,6 @@ def same_categories(cases: Sequence[DecidedCase], plan: CasePlan | None) -> list
     return [
         case if case.category is None else replace(case, category=first[category_key(case.category)]) for case in cases
     ]
-
-
-def _quotes(review: Review) -> float | None:
-    """The share of verified quotes of a reviewed case, where its result is kept."""
-    if review.subject != "case":
-        return None
-    result = kept_result(review.content)
-    quotes = quotes_in(() if result is None else result.stages)
-    return quotes.found / quotes.given if quotes.given else None
-
-
-def _case_right(decisions: Sequence[HumanDecision]) -> bool | None:
-    """A case is right when more people approve it than reject or modify it."""
-    votes = [one.outcome is Outcome.APPROVE for one in decisions if one.outcome is not Outcome.CANNOT_TELL]
-    yes = sum(votes)
-    return None if 2 * yes == len(votes) else 2 * yes > len(votes)
 
 
 def replayed(policy: Policy, cases: Sequence[DecidedCase]) -> list[DecidedCase]:

@@ -224,7 +224,16 @@ def compare(
         )
     decided = "records where the action agrees with people's decision / records decided"
     agreement = _paired(pairs, lambda case, _: None if case.agreed is None else float(case.agreed), decided, seed)
-    score = None if draft.pattern is None else _score_error(base, draft, draft.pattern.where, pairs, seed)
+    score, criterion = None, "" if draft.pattern is None else draft.pattern.where
+
+    def error(case: DecidedCase, recorded: DecidedCase) -> float | None:
+        people = recorded.people_score(criterion)
+        own = moved_score(base if case is recorded else draft.policy, criterion, case.criteria.get(criterion))
+        return None if people is None or own is None else abs(own - people)
+
+    if criterion:
+        what = f"mean |score - people's score| of {criterion}, on records where people corrected it or let it stand"
+        score = _paired(pairs, error, what, seed)
     better, reason = _verdict(score, agreement)
     return Comparison(
         draft_id=draft.draft_id,
@@ -236,16 +245,6 @@ def compare(
         left_out=lost,
         seed=seed,
     )
-
-
-def _score_error(base: Policy, draft: Draft, criterion: str, pairs: Pairs, seed: int) -> Paired | None:
-    def error(case: DecidedCase, recorded: DecidedCase) -> float | None:
-        people = recorded.people_score(criterion)
-        own = moved_score(base if case is recorded else draft.policy, criterion, case.criteria.get(criterion))
-        return None if people is None or own is None else abs(own - people)
-
-    definition = f"mean |score - people's score| of {criterion}, on records where people corrected it or let it stand"
-    return _paired(pairs, error, definition, seed)
 
 
 def _paired(pairs: Pairs, figure: Measure, definition: str, seed: int) -> Paired | None:

@@ -225,7 +225,13 @@ class FeedbackLoop:
                 f"no case of policy {name!r} has been decided by a person yet: decide one with `metajudge review next`"
             )
         patterns = find_patterns(cases)
-        tries = [(kind, way) for kind in FITS for way in _ways(kind, cases)]
+        # What there is to learn from: directions of disagreement, or for offsets that of corrected scores.
+        found_ways = [
+            way for way, those in disagreements(cases).items() if those and way is not Direction.NEEDLESS_REVIEW
+        ]
+        shift = sum(sum(moved) for moved in shifts_of(cases).values())
+        shifted = [Direction.TOO_LENIENT if shift < 0 else Direction.TOO_STRICT] if shift else []
+        tries = [(k, way) for k in FITS for way in found_ways or (shifted if k is ChangeKind.OFFSETS else [])]
         fitted = [(kind, way, new) for kind, way in tries if (new := FITS[kind](policy, cases, way)) is not None]
         known = {one.proposal_id for one in await self.proposals(name)}
         ids = tuple(case.case_id for case in cases)
@@ -385,15 +391,6 @@ def _recorded(entry: AuditEntry) -> Policy:
     return policy
 
 
-def _ways(kind: ChangeKind, cases: Sequence[DecidedCase]) -> list[Direction]:
-    """The directions in which there is anything to learn from: disagreement, or for offsets corrected scores."""
-    found = {way for way, those in disagreements(cases).items() if those} - {Direction.NEEDLESS_REVIEW}
-    if kind is ChangeKind.OFFSETS and not found:
-        shift = sum(sum(moved) for moved in shifts_of(cases).values())
-        found = {Direction.TOO_LENIENT if shift < 0 else Direction.TOO_STRICT} if shift else set()
-    return [way for way in (Direction.TOO_LENIENT, Direction.TOO_STRICT) if way in found]
-
-
 FRESH_S = 2.0
 """Seconds that a looked-up version counts where another process may activate a policy."""
 
@@ -443,23 +440,13 @@ class PoliciesInForce:
         Raises:
             PolicyError: no such policy.
         """
-        found = self._remembered(name)
-        if found is not None:
-            return found
         async with self._asking:  # one asks for all who wait, and registers it once
-            found = self._remembered(name)
-            if found is None:
-                moved, at = self._moved(), self._clock()  # what is added meanwhile makes the answer old
+            now = self._clock()  # what is added meanwhile makes the answer old
+            moved = tuple(self._store.audit_log.appended(kind) for kind in (ACTIVATION, POLICY))
+            before, at, found = self._known.get(name, ((), 0.0, None))
+            if found is None or before != moved or now - at >= FRESH_S:
                 found = await policy_in_force(name, self._store)
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
-                self._known[name] = (moved, at, found)
-        return found
-
-    def _remembered(self, name: str) -> Policy | None:
-        moved, at, policy = self._known.get(name, ((), 0.0, None))
-        fresh = moved == self._moved() and self._clock() - at < FRESH_S
-        return policy if fresh else None
-
-    def _moved(self) -> tuple[int, ...]:
-        return tuple(self._store.audit_log.appended(kind) for kind in (ACTIVATION, POLICY))
+                self._known[name] = (moved, now, found)
+            return found

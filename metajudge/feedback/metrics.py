@@ -67,12 +67,6 @@ class Metric(Figure, _MetricName):
     definition: str
 
 
-def _true(case: DecidedCase) -> bool | None:
-    if case.truth is None or case.action not in (APPROVED, REJECTED):
-        return None
-    return case.truth == (case.action == APPROVED)
-
-
 LABELLED = "labelled"
 """How many cases have a label: as little for reviewers as what is measured on them."""
 
@@ -110,7 +104,11 @@ DEFINITIONS: Mapping[MetricName, Definition] = {
         "a true label",
         0.90,
         False,
-        _true,
+        lambda case: (
+            None
+            if case.truth is None or case.action not in (APPROVED, REJECTED)
+            else case.truth == (case.action == APPROVED)
+        ),
     ),
 }
 
@@ -123,7 +121,17 @@ def metrics(cases: Sequence[DecidedCase], *, seed: int = 0) -> dict[MetricName, 
     over questions; else it is Wilson's, or the bootstrap where questions repeat. Where all cases agree, no resample
     differs, and the interval is Wilson's with questions as its n.
     """
-    return {name: _metric(name, one, cases, seed) for name, one in DEFINITIONS.items()}
+    found: dict[MetricName, Metric] = {}
+    for name, one in DEFINITIONS.items():
+        counted = [(case, hit) for case in cases if (hit := one.counted(case)) is not None]
+        value = low = high = met = None
+        method = "no such case yet"
+        if counted:
+            (value, low, high), method = _share(counted, seed)
+            met = value <= one.target if one.at_most else value >= one.target
+        figure = {"value": value, "low": low, "high": high, "method": method, "met": met}
+        found[name] = Metric(name=name, n=len(counted), target=one.target, definition=one.text, **figure)
+    return found
 
 
 def metrics_by(
@@ -136,17 +144,6 @@ def metrics_by(
         if name is not None:
             groups.setdefault(name, []).append(case)
     return {name: metrics(groups[name], seed=seed) for name in sorted(groups)}
-
-
-def _metric(name: MetricName, definition: Definition, cases: Sequence[DecidedCase], seed: int) -> Metric:
-    counted = [(case, hit) for case in cases if (hit := definition.counted(case)) is not None]
-    value = low = high = met = None
-    method = "no such case yet"
-    if counted:
-        (value, low, high), method = _share(counted, seed)
-        met = value <= definition.target if definition.at_most else value >= definition.target
-    figure = {"value": value, "low": low, "high": high, "method": method, "met": met}
-    return Metric(name=name, n=len(counted), target=definition.target, definition=definition.text, **figure)
 
 
 def _share(
@@ -220,7 +217,10 @@ def find_patterns(cases: Sequence[DecidedCase]) -> list[Pattern]:
     for category in categories if len(categories) > 1 else ():
         mine = [case for case in cases if case.category == category]
         found += [*_criteria(mine, category), *_actions(mine, category)]
-    return _holm(found)
+    found.sort(key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
+    sure = holm([one.p_value for one in found]) <= LEVEL
+    known = [one.model_copy(update={"significant": bool(done)}) for one, done in zip(found, sure, strict=True)]
+    return [one.model_copy(update={"text": one.describe()}) for one in known]
 
 
 def disagreements(cases: Iterable[DecidedCase]) -> dict[Direction, list[DecidedCase]]:
@@ -264,13 +264,6 @@ def _actions(cases: Sequence[DecidedCase], category: str | None) -> list[Pattern
 
 def _pattern(*values: object) -> Pattern:
     return Pattern.model_validate(dict(zip(Pattern.model_fields, values, strict=False)))
-
-
-def _holm(patterns: Sequence[Pattern]) -> list[Pattern]:
-    ordered = sorted(patterns, key=lambda one: (one.p_value, one.kind, one.where, one.category or ""))
-    sure = holm([one.p_value for one in ordered]) <= LEVEL
-    known = [one.model_copy(update={"significant": bool(done)}) for one, done in zip(ordered, sure, strict=True)]
-    return [one.model_copy(update={"text": one.describe()}) for one in known]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,29 +39,21 @@ class Record:
     result: CaseResult | None
 
 
-@dataclass(slots=True)
-class HeldOut:
-    """The records a draft is tried on, and why others are not."""
-
-    records: list[Record] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-
-async def held_out_records(book: DraftBook, draft: Draft, *, now: float) -> HeldOut:
-    """The draft's held-out records with their texts."""
-    found = HeldOut()
+async def held_out_records(book: DraftBook, draft: Draft, *, now: float) -> tuple[list[Record], Counter[str]]:
+    """The draft's held-out records with their texts, and why others are left out."""
+    records, left_out = list[Record](), Counter[str]()
     for decided in await book.held_out(draft):
         if not decided.criteria or decided.score is None:
-            found.left_out[NOT_JUDGED] += 1
+            left_out[NOT_JUDGED] += 1
             continue
         state = await book.store.reviews.get(str(decided.review_id), now=now)
         content = None if state is None else state.review.content
         record = None if not content else _record(decided, content)
         if record is None:
-            found.left_out[NO_TEXTS] += 1
+            left_out[NO_TEXTS] += 1
         else:
-            found.records.append(record)
-    return found
+            records.append(record)
+    return records, left_out
 
 
 def estimate_rejudging(config: PanelConfig, base: Policy, draft: Draft, records: Sequence[Record]) -> Estimate:
@@ -92,14 +84,14 @@ async def rejudge(
     if session.store is None:
         raise InputError("rejudging needs the store that has the reviews")
     base = await book.active(draft.name)
-    held = await held_out_records(book, draft, now=now)
+    records, left_out = await held_out_records(book, draft, now=now)
     note_unused(session, "feedback rejudge")
     new = await case_panel(session, draft.policy, case_rubric(draft.policy), judges)
     old = await case_panel(session, base, case_rubric(base), judges)
-    tried = await all_of(_tried(one, old, new, _gave(new.judges, one.result, base)) for one in held.records)
+    tried = await all_of(_tried(one, old, new, _gave(new.judges, one.result, base)) for one in records)
     pairs = [pair for pair, _ in tried if pair is not None]
-    held.left_out[UNSCORED] += len(tried) - len(pairs)
-    found = compare(draft, base, pairs, left_out=dict(sorted(held.left_out.items())), seed=seed)
+    left_out[UNSCORED] += len(tried) - len(pairs)
+    found = compare(draft, base, pairs, left_out=dict(sorted(left_out.items())), seed=seed)
     took = total(Calls, [result.metadata for _, results in tried for result in results])
     asked = {one.name: one.model.name for one in new.judges}
     return await book.keep_comparison(draft, found.model_copy(update={"judges": asked, **dict(took)}))
@@ -121,7 +113,6 @@ async def _tried(
 
 def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
     """The record with another result's numbers and action; people's scores stay those of the recorded result."""
-    quotes = quotes_in(result.stages)
     said = {name: score for name in decided.criteria if (score := decided.people_score(name)) is not None}
     return replace(
         decided,
@@ -129,7 +120,7 @@ def _as_decided(decided: DecidedCase, result: CaseResult) -> DecidedCase:
         action=result.action,
         score=result.overall_quality_score,
         confidence=result.overall_confidence,
-        quotes=quotes.found / quotes.given if quotes.given else None,
+        quotes=quotes_in(result.stages).share,
         criteria=mean_scores({n: one.score for n, one in stage.criteria.items()} for stage in result.stages),
     )
 

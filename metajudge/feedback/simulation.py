@@ -13,7 +13,6 @@ from metajudge.errors import InputError
 from metajudge.prompts.versions import FIRST
 from metajudge.rubric import BUILTIN_RUBRICS, load_rubric
 from metajudge.store import Store, overview
-from metajudge.types import Assessment
 
 PAGE = 1000
 NONE = "undecided"
@@ -42,18 +41,12 @@ class Simulation:
     skipped: Counter[str] = field(default_factory=Counter)
     is_partial: bool = False
 
-    def before(self) -> Counter[str]:
-        """Decision before -> records."""
-        return self._by_action(0)
-
-    def after(self) -> Counter[str]:
-        """Decision after -> records."""
-        return self._by_action(1)
-
-    def _by_action(self, place: int) -> Counter[str]:
-        found: Counter[str] = Counter()
+    def by_action(self) -> tuple[Counter[str], Counter[str]]:
+        """Decision -> records, before and after."""
+        found = Counter[str](), Counter[str]()
         for pair, count in self.transitions.items():
-            found[pair[place]] += count
+            for counts, action in zip(found, pair, strict=True):
+                counts[action] += count
         return found
 
     def add(self, name: str, before: str, after: Decision, most: int) -> None:
@@ -131,7 +124,12 @@ async def _verdicts(store: Store, after: int) -> AsyncIterator[_Record]:
         after = page[-1][0]
         for _, one in page:
             recorded = NONE if one.decision is None else one.decision.action.value
-            yield one.judgment_id, f"{one.judgment_id} ({one.judge})", partial(_decide, assessment=one), recorded
+            weights: Mapping[str, float] = {}
+            if one.rubric in BUILTIN_RUBRICS:  # the weights count where it is still the one the judgment was vetted by
+                rubric = load_rubric(one.rubric, prompt_set=one.prompt_version or FIRST)
+                weights = rubric.score_weights if rubric.digest == one.rubric_digest else {}
+            decided = partial(decide_verdict, assessment=one, weights=weights)
+            yield one.judgment_id, f"{one.judgment_id} ({one.judge})", decided, recorded
 
 
 async def _cases(store: Store) -> AsyncIterator[_Record]:
@@ -165,24 +163,9 @@ def decide_record(policy: Policy, record: Mapping[str, Any]) -> Decision:
             raise InputError(f"stage {stage.name!r} was not scored on {', '.join(lacking)}")
     score, confidence = overall_of_numbers(plan, profile, stages)
     scores = ({name: one["score"] for name, one in stages[stage.name]["criteria"].items()} for stage in plan.stages)
-    return decide_adjusted(policy, score, confidence, mean_scores(scores), profile.weights, _verified(policy, record))
-
-
-def _verified(policy: Policy, record: Mapping[str, Any]) -> float | Absent | None:
-    if not policy.uses_quotes:
-        return None
-    if "quotes" not in record:
-        raise InputError("it was judged by a version that did not count verified quotes")
-    return verified_share(record["quotes"]["given"], record["quotes"]["found"])
-
-
-def _weights(assessment: Assessment) -> Mapping[str, float]:
-    """Criterion weights of a built-in rubric, where it is still the one the judgment was vetted by; else none."""
-    if assessment.rubric not in BUILTIN_RUBRICS:
-        return {}
-    rubric = load_rubric(assessment.rubric, prompt_set=assessment.prompt_version or FIRST)
-    return rubric.score_weights if rubric.digest == assessment.rubric_digest else {}
-
-
-def _decide(policy: Policy, assessment: Assessment) -> Decision:
-    return decide_verdict(policy, assessment, _weights(assessment))
+    share: float | Absent | None = None
+    if policy.uses_quotes:
+        if "quotes" not in record:
+            raise InputError("it was judged by a version that did not count verified quotes")
+        share = verified_share(record["quotes"]["given"], record["quotes"]["found"])
+    return decide_adjusted(policy, score, confidence, mean_scores(scores), profile.weights, share)

@@ -1,10 +1,10 @@
 """YAML files that people write: read strictly, with errors that say what to change and where."""
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,7 +12,6 @@ from pydantic_core import ErrorDetails
 from metajudge.errors import UserError
 
 R = TypeVar("R", bound=BaseModel)
-KnownFields: TypeAlias = Callable[[tuple[int | str, ...]], list[str]]
 
 MAX_BYTES = 1_000_000
 """The longest file that is read."""
@@ -74,10 +73,8 @@ def parse_yaml(text: str, source: str, what: str, error: type[UserError]) -> dic
     return data
 
 
-def parse_record(
-    text: str, source: str, what: str, record: type[R], error: type[UserError], known_fields: KnownFields
-) -> R:
-    """A record that a YAML (or JSON) document gives; arguments as for :func:`parse_yaml` and :func:`describe`.
+def parse_record(text: str, source: str, what: str, record: type[R], error: type[UserError]) -> R:
+    """A record that a YAML (or JSON) document gives; arguments as for :func:`parse_yaml`.
 
     Raises:
         UserError: of the class ``error``: every problem found, one a line: source, path inside it, what is accepted,
@@ -87,23 +84,19 @@ def parse_record(
     try:
         return record.model_validate(data)
     except ValidationError as found:
-        raise error("\n".join(f"{source}: {problem}" for problem in problems_of(found, known_fields))) from None
+        raise error("\n".join(f"{source}: {problem}" for problem in problems_of(found, record))) from None
 
 
-def problems_of(error: ValidationError, known_fields: KnownFields) -> list[str]:
+def problems_of(error: ValidationError, record: type[BaseModel]) -> list[str]:
     """Every problem once, in words; a list is not called too short where its entries are what is wrong."""
     found = error.errors(include_url=False)
     above = {details["loc"][:end] for details in found for end in range(len(details["loc"]))}
     reported = [details for details in found if details["type"] != "too_short" or details["loc"] not in above]
-    return list(dict.fromkeys(describe(details, known_fields) for details in reported))
+    return list(dict.fromkeys(describe(details, record) for details in reported))
 
 
-def describe(details: ErrorDetails, known_fields: KnownFields) -> str:
-    """One problem that pydantic found: path, what is accepted, what was found.
-
-    Args:
-        known_fields: from the path of an unknown field to the fields there are at that place.
-    """
+def describe(details: ErrorDetails, record: type[BaseModel]) -> str:
+    """One problem that pydantic found in a record: path, what is accepted, what was found."""
     path = path_of(details["loc"])
     kind, found = details["type"], details["input"]
     if kind == "missing":
@@ -111,12 +104,23 @@ def describe(details: ErrorDetails, known_fields: KnownFields) -> str:
         return f"{parent or 'top level'}: required field {field!r} is missing"
     if kind == "extra_forbidden":
         field = path.rpartition(".")[2]
-        known = known_fields(details["loc"])
+        place: type[BaseModel] | None = record
+        for part in details["loc"][:-1]:
+            if isinstance(part, str) and place is not None:
+                place = _model_in(place.model_fields[part].annotation)
+        known = [] if place is None else list(place.model_fields)
         return f"{path}: unknown field; accepted: {name_list(known)}{did_you_mean(field, known)}"
     message = details["msg"].removeprefix("Value error, ").removeprefix("Input ")
     if hasattr(type(found), "model_fields") or (isinstance(found, dict) and kind == "value_error"):
         return f"{path}: {message}" if path else message  # a check of the whole, which names the place itself
     return f"{path}: {message} (found {brief(found)})"
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The first record in the type of a field."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
 
 
 def path_of(loc: tuple[int | str, ...]) -> str:

@@ -70,17 +70,13 @@ class Candidate:
     system: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredAnswer:
-    """An answer for the record, and what it took in this run."""
-
-    answer: CandidateAnswer
-    spent: TimedSpent = field(default_factory=TimedSpent)
+Gathered = tuple[CandidateAnswer, TimedSpent]
+"""An answer for the record, and what it took in this run."""
 
 
 async def gather_answers(
     item: Item, candidates: Sequence[Candidate], *, draw: int = 0, known: Sequence[CandidateAnswer] = ()
-) -> list[GatheredAnswer]:
+) -> list[Gathered]:
     """All candidates' answers at once; without candidates, the item's own responses.
 
     Args:
@@ -95,14 +91,19 @@ async def gather_answers(
     """
     there: Mapping[str, CandidateAnswer] = {one.name: one for one in known if one.replied}
 
-    async def one(candidate: Candidate, copy: int) -> GatheredAnswer:
+    async def one(candidate: Candidate, copy: int) -> Gathered:
         kept = there.get(candidate.name)
         if kept is not None:
-            return GatheredAnswer(kept)
+            return kept, TimedSpent()
         return await _generate(candidate, item, draw + copy * COPIES_APART)
 
     if not candidates:
-        return [_given(item, name, text) for name, text in sorted(item.responses.items())]
+        models, given = item.models or {}, {"source": "given", "first_token_absent": GIVEN}
+        texts = ((name, {"text": text, "text_digest": text_digest(text)}) for name, text in item.responses.items())
+        return [
+            (CandidateAnswer(name=name, model=models.get(name), **given, **text), TimedSpent())
+            for name, text in sorted(texts, key=lambda one: one[0])
+        ]
     ordered = sorted(candidates, key=lambda one: one.name)
     return await all_of(map(one, ordered, copies([candidate.model for candidate in ordered])))
 
@@ -123,7 +124,7 @@ def answer_request(question: str, parameters: Parameters, draw: int = 0, system:
     return ModelRequest(system, (Message("user", question),), None, parameters, draw)
 
 
-async def _generate(candidate: Candidate, item: Item, draw: int) -> GatheredAnswer:
+async def _generate(candidate: Candidate, item: Item, draw: int) -> Gathered:
     model = candidate.model
     request = CallAttempt.of(model, answer_request(item.question, candidate.parameters, draw, candidate.system))
     answer = CandidateAnswer(
@@ -141,46 +142,28 @@ async def _generate(candidate: Candidate, item: Item, draw: int) -> GatheredAnsw
         failure = Failure(kind=error.kind, message=str(error))
         failed = {"failure": failure, "replied": error.kind is FailureKind.REFUSED, "cost_usd": error.cost_usd}
         absent = {"first_token_absent": "the candidate gave no answer"}
-        return GatheredAnswer(answer.model_copy(update={**failed, **absent}), spent_on(error))
+        return answer.model_copy(update={**failed, **absent}), spent_on(error)
     return _answered(answer, reply)
 
 
-def _answered(answer: CandidateAnswer, reply: Reply) -> GatheredAnswer:
-    spent = spent_on(reply)
+def _answered(answer: CandidateAnswer, reply: Reply) -> Gathered:
+    spent, absent = spent_on(reply), None
+    if reply.first_token_s is None:
+        absent = FROM_STORE if reply.cached else NOT_STREAMED if reply.text else NO_TEXT
     measured = {
         "reported_model": reply.model,
         "finish": reply.finish,
         "cost_usd": reply.cost_usd,
         "latency_s": round(reply.latency_s, 6),
         "first_token_s": None if reply.first_token_s is None else round(reply.first_token_s, 6),
-        "first_token_absent": _absent(reply),
+        "first_token_absent": absent,
         "input_tokens": None if reply.usage is None else reply.usage.input_tokens,
         "output_tokens": None if reply.usage is None else reply.usage.output_tokens,
     }
     if reply.finish == "refusal":
         reason = reply.text[:200] or "(no reason given)"
         failure = Failure(kind=FailureKind.REFUSED, message=f"{answer.name} declined to answer: {reason}")
-        return GatheredAnswer(answer.model_copy(update={**measured, "failure": failure}), spent)
+        return answer.model_copy(update={**measured, "failure": failure}), spent
     text = valid_text(reply.text)
     given = {**measured, "text": text, "text_digest": text_digest(text)}
-    return GatheredAnswer(answer.model_copy(update=given), spent)
-
-
-def _absent(reply: Reply) -> str | None:
-    if reply.first_token_s is not None:
-        return None
-    if reply.cached:
-        return FROM_STORE
-    return NOT_STREAMED if reply.text else NO_TEXT
-
-
-def _given(item: Item, name: str, text: str) -> GatheredAnswer:
-    answer = CandidateAnswer(
-        name=name,
-        model=(item.models or {}).get(name),
-        source="given",
-        text=text,
-        text_digest=text_digest(text),
-        first_token_absent=GIVEN,
-    )
-    return GatheredAnswer(answer)
+    return answer.model_copy(update=given), spent

@@ -134,15 +134,13 @@ def shown_criteria(criteria: Sequence[Criterion]) -> list[ShownCriterion]:
     return [ShownCriterion(one.key, one.text, round(100 * one.weight)) for one in criteria]
 
 
-def _schema() -> OutputSchema:
-    one = object_schema({"text": {"type": "string"}, "weight": {"type": "integer", "enum": list(WEIGHTS)}})
-    slots = {name: one if place < FEWEST else {"anyOf": [one, {"type": "null"}]} for place, name in enumerate(_SLOTS)}
-    return OutputSchema("criteria", object_schema(slots))
-
-
 _SLOTS = tuple(f"c{number}" for number in range(1, MOST + 1))
 
-SCHEMA = _schema()
+_ONE = object_schema({"text": {"type": "string"}, "weight": {"type": "integer", "enum": list(WEIGHTS)}})
+_OR_NONE = {"anyOf": [_ONE, {"type": "null"}]}
+SCHEMA = OutputSchema(
+    "criteria", object_schema({name: _ONE if place < FEWEST else _OR_NONE for place, name in enumerate(_SLOTS)})
+)
 """A property for each criterion: lists with a least and a greatest length are not supported everywhere."""
 
 

@@ -40,7 +40,6 @@ from metajudge.judging.self_identification import (
     context_of,
     fold,
 )
-from metajudge.types import Item
 
 LEFT_LISTED = 20
 """Names left standing that are listed for one text; the rest is counted."""
@@ -65,6 +64,11 @@ _OTHER_SUBJECT = re.compile(
     r"man|men|woman|women|personality|moon|sun|rising|horoscope|spacecraft)(?![a-z])",
     re.IGNORECASE,
 )
+_NOT_OPENING = re.compile(
+    "(?:such|known|serves?|served|acts?|works?|functions?|well|same|just|much|so|far|soon|labell?ed|marked|treated|used"
+    r"|seen)\sas\b"
+)
+"""Before a name: an "as" that opens no sentence or clause."""
 _GENERIC = re.compile(
     "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q|r|s|t|u|v|w|x|y|z|response|responses|answer|answers|output|outputs"
     "|model|models|candidate|candidates|assistant|system|option|choice|text|item|sample|try|attempt|draft"
@@ -124,7 +128,10 @@ def hide_identities(
     shown: dict[str, str] = {}
     for candidate, one in read.items():
         found, stays = one.judged(suspected, families, subjects)
-        shown[candidate] = _replaced(texts[candidate], found) if hiding else texts[candidate]
+        shown[candidate] = text = texts[candidate]
+        if hiding:
+            starts, ends = [0, *(f.end for f in found)], [*(f.start for f in found), len(text)]
+            shown[candidate] = HIDDEN_NAME.join(text[a:b] for a, b in zip(starts, ends, strict=True))
         if hiding:
             hidden += found
         else:
@@ -145,22 +152,6 @@ async def hide_identities_aside(texts: Mapping[str, str], *, question: str = "",
     """As :func:`hide_identities`; long texts are read in a thread, so that no event loop waits for them."""
     read = partial(hide_identities, texts, question=question, **how)
     return await off_the_loop(read, len(question) + sum(map(len, texts.values())))
-
-
-def blinded_item(item: Item) -> tuple[Item, BlindingReport]:
-    """An item as a judge of pairs or grades may read it: its responses without names that reveal who wrote them."""
-    found = hide_identities(item.responses, question=item.question, models=(item.models or {}).values())
-    if not found.report.hidden:
-        return item, found.report
-    return item.model_copy(update={"responses": found.shown}), found.report
-
-
-def _replaced(text: str, found: Sequence[HiddenName]) -> str:
-    pieces, last = [], 0
-    for one in found:
-        pieces += [text[last : one.start], HIDDEN_NAME]
-        last = one.end
-    return "".join([*pieces, text[last:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +216,8 @@ class _Text:
             if SPEAKS_AFTER.match(text, one.end) or (person and NOUN_AFTER.match(text, one.end)):
                 return True
             ends = CLAUSE_AFTER.match(text, one.end) is not None
-            return ends and (certain or person) and self._opens_clause(one)
+            opens = _NOT_OPENING.search(text[max(0, one.start - 24) : one.start].lower()) is None
+            return ends and (certain or person) and opens
         if cue is Cue.COMMA:
             return text[one.end : one.end + 1] == ","
         if cue is Cue.HERE:
@@ -248,17 +240,6 @@ class _Text:
         if one.kind == "maker" and (cue is Cue.TRAINED or one.certainty == "sure"):
             return True
         return person and (noun or one.certainty == "sure" or one.versioned)
-
-    def _opens_clause(self, one: _Mention) -> bool:
-        """Whether the "as" before a name opens a sentence or a clause: not "such as", "known as"."""
-        before = self.folded.text[max(0, one.start - 24) : one.start].lower()
-        return (
-            re.search(
-                r"(?:such|known|serves?|served|acts?|works?|functions?|well|same|just|much|so|far|soon|labell?ed|marked|treated|used|seen)\sas\b",
-                before,
-            )
-            is None
-        )
 
     def _introduces(self, one: _Mention) -> bool:
         text = self.folded.text

@@ -66,11 +66,8 @@ def parse_pairwise_reply(text: str) -> Reasoned[str]:
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    return read_reasoned(text, "verdict", _verdict_fault)
-
-
-def _verdict_fault(mark: Any) -> str | None:
-    return None if mark in MARKS else f"verdict must be one of {', '.join(MARKS)}, not {shortened(mark)}"
+    expected = f"verdict must be one of {', '.join(MARKS)}, not"
+    return read_reasoned(text, "verdict", lambda mark: None if mark in MARKS else f"{expected} {shortened(mark)}")
 
 
 def read_reasoned(text: str, verdict: str, fault_of: Callable[[Any], str | None]) -> Reasoned[Any]:
@@ -168,9 +165,11 @@ class ItemJudge:
         """An item as this judge reads it, and what was hidden in it."""
         if not self.hide_identities or not (item.models or hides_always(self.prompt_version)):
             return item, BlindingReport(hiding=self.hide_identities)
-        from metajudge.judging.identity import blinded_item  # its patterns take a while to compile
+        from metajudge.judging.identity import hide_identities  # its patterns take a while to compile
 
-        return blinded_item(item)
+        found = hide_identities(item.responses, question=item.question, models=(item.models or {}).values())
+        shown = item.model_copy(update={"responses": found.shown}) if found.report.hidden else item
+        return shown, found.report
 
     async def _ask(
         self, item: Item, request_of: Callable[[Item], ModelRequest], read: Callable[[str], Reasoned[V]], retry: bool
@@ -222,7 +221,12 @@ class PairwiseJudge(ItemJudge):
         """
         answer, fields = await self._ask(item, lambda shown: self._request(shown, order), parse_pairwise_reply, retry)
         fields["failure"] = _explained(answer.failure, answer.text)
-        verdict = None if answer.value is None else _turned_back(answer.value.verdict, item, order)
+        verdict = None
+        if answer.value is not None:  # in terms of the labels shown
+            shown = parse_verdict(answer.value.verdict)
+            assert isinstance(shown, Pairwise)
+            verdict = shown.relabelled(dict(zip(LABELS, order, strict=True)))
+            verdict = Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
         return Game(order=order, verdict=verdict, **fields)
 
     def request(self, item: Item, order: Order) -> ModelRequest:
@@ -243,14 +247,6 @@ def orders_of(item: Item, orders: Orders = "both", pair: Order | None = None) ->
     """
     first, second = (name for name in item.responses if pair is None or name in pair)
     return ((first, second),) if orders == "given" else ((first, second), (second, first))
-
-
-def _turned_back(mark: str, item: Item, order: Order) -> Pairwise:
-    """A mark in terms of the labels shown, in terms of response ids."""
-    shown = parse_verdict(mark)
-    assert isinstance(shown, Pairwise)
-    verdict = shown.relabelled(dict(zip(LABELS, order, strict=True)))
-    return Pairwise(*orders_of(item, "given", order)[0], 0) if verdict.is_tie else verdict
 
 
 def _explained(failure: Failure | None, text: str) -> Failure | None:
@@ -313,13 +309,13 @@ def parse_grading_reply(text: str) -> Reasoned[float]:
     Raises:
         ReplyProblemsError: with every problem found.
     """
-    return read_reasoned(text, "grade", _fault)
 
+    def fault(grade: Any) -> str | None:
+        if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
+            return f"grade must be a whole number from 1 to 10, not {shortened(grade)}"
+        return None
 
-def _fault(grade: Any) -> str | None:
-    if isinstance(grade, bool) or not isinstance(grade, int | float) or grade not in GRADES:
-        return f"grade must be a whole number from 1 to 10, not {shortened(grade)}"
-    return None
+    return read_reasoned(text, "grade", fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,18 +79,14 @@ def ranking_schema(
         properties["scores"] = object_schema({label: object_schema(dict.fromkeys(criteria, grade)) for label in labels})
     if not analysis:
         properties["comparison"] = text
-    properties["ranking"] = _ranking_property(labels, ties, LISTED_COMPACT if compact else LISTED)
-    return OutputSchema("ranking", object_schema(properties))
-
-
-def _ranking_property(labels: Sequence[str], ties: bool, listed: int) -> dict[str, Any]:
-    if math.factorial(len(labels)) <= listed:  # with ties there are more
+    label, listed = {"type": "string", "enum": labels}, LISTED_COMPACT if compact else LISTED
+    properties["ranking"] = {"type": "array", "items": {"type": "array", "items": label} if ties else label}
+    if math.factorial(count) <= listed:  # with ties there are more
         strict = [" > ".join(order) for order in permutations(labels)]
         orders = sorted(map(written, _weak_orders(tuple(labels)))) if ties else strict
         if len(orders) <= listed:
-            return {"type": "string", "enum": orders}
-    label = {"type": "string", "enum": list(labels)}
-    return {"type": "array", "items": {"type": "array", "items": label} if ties else label}
+            properties["ranking"] = {"type": "string", "enum": orders}
+    return OutputSchema("ranking", object_schema(properties))
 
 
 def written(groups: Sequence[Sequence[str]]) -> str:

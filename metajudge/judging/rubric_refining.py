@@ -112,28 +112,21 @@ def rubric_name(source: str) -> str:
     return (words if words[:1].isalpha() else f"rubric_{words}").strip("_")[:64]
 
 
-def _schema() -> OutputSchema:
-    points = [str(point) for point in SCALE.points]
-    levels = object_schema({point: {"type": "string"} for point in points})
-    criterion = object_schema(
-        {
-            "name": {"type": "string"},
-            "title": {"type": "string"},
-            "description": {"type": "string"},
-            "weight": {"type": "integer", "enum": list(range(1, MOST_WEIGHT + 1))},
-            "levels": levels,
-            "notes": {"type": "array", "items": {"type": "integer"}},
-        }
-    )
-    slots = {slot: criterion if slot == "c1" else {"anyOf": [criterion, {"type": "null"}]} for slot in _SLOTS}
-    return OutputSchema(
-        "rubric", object_schema({"title": {"type": "string"}, "description": {"type": "string"}, **slots})
-    )
-
-
 _SLOTS = tuple(f"c{number}" for number in range(1, MOST_CRITERIA + 1))
 
-SCHEMA = _schema()
+_CRITERION = object_schema(
+    {
+        **{name: {"type": "string"} for name in ("name", "title", "description")},
+        "weight": {"type": "integer", "enum": list(range(1, MOST_WEIGHT + 1))},
+        "levels": object_schema({str(point): {"type": "string"} for point in SCALE.points}),
+        "notes": {"type": "array", "items": {"type": "integer"}},
+    }
+)
+_MORE = {"anyOf": [_CRITERION, {"type": "null"}]}
+_TEXTS = {name: {"type": "string"} for name in ("title", "description")}
+SCHEMA = OutputSchema(
+    "rubric", object_schema({**_TEXTS, **{slot: _CRITERION if slot == "c1" else _MORE for slot in _SLOTS}})
+)
 """A property for each criterion: lists with a least and a greatest length are not supported everywhere."""
 
 
@@ -183,7 +176,12 @@ def parse_rubric(text: str, name: str, notes: int = 0) -> Rubric:
     try:
         return Rubric.model_validate(data)
     except ValidationError as error:
-        raise ReplyProblemsError([_problem(one) for one in error.errors(include_url=False)]) from None
+        wrong = []
+        for one in error.errors(include_url=False):
+            where = ".".join(f"c{part + 1}" if isinstance(part, int) else str(part) for part in one["loc"])
+            where = where.replace("criteria.", "") or "the rubric"
+            wrong.append(f"{where}: {one['msg'].removeprefix('Value error, ')}")
+        raise ReplyProblemsError(wrong) from None
 
 
 def _numbers(slot: str, given: Any, notes: int, problems: list[str]) -> set[int]:
@@ -194,11 +192,6 @@ def _numbers(slot: str, given: Any, notes: int, problems: list[str]) -> set[int]
     if unknown:
         problems.append(f"{slot}.notes names {', '.join(map(str, unknown))}; the notes are numbered 1 to {notes}")
     return set(given)
-
-
-def _problem(details: Any) -> str:
-    where = ".".join(f"c{part + 1}" if isinstance(part, int) else str(part) for part in details["loc"])
-    return f"{where.replace('criteria.', '') or 'the rubric'}: {details['msg'].removeprefix('Value error, ')}"
 
 
 def rubric_yaml(rubric: Rubric, provenance: Iterable[str]) -> str:

@@ -277,14 +277,23 @@ async def _run(
     totals.by_judge = {one.name: JudgeCount() for one in judges}
     games: dict[int, Game | Grading] = {}
     combined: dict[int, Judgment] = {}
-    pairs = None if rule is None else _Pairs(rule, on_combined or combined.__setitem__, totals)
-    take = on_game or games.__setitem__
+    waiting: dict[int, Game] = {}  # games whose other order, the neighbour in the input, has not ended yet
+    take, take_combined = on_game or games.__setitem__, on_combined or combined.__setitem__
+    if rule is not None:
+        totals.combined = 0
 
     def finished(job: Job[_Assignment, Game | Grading], game: Game | Grading, _settled: bool) -> None:
         totals.add(game)
         take(job.index, game)
-        if pairs is not None:
-            pairs.add(job.index, game)
+        if rule is None or not isinstance(game, Game):
+            return
+        waiting[job.index] = game
+        if job.index ^ 1 not in waiting:
+            return
+        pair = [waiting.pop(job.index & ~1), waiting.pop(job.index | 1)]
+        if all(map(was_asked, pair)):
+            take_combined(job.index // 2, combined_judgment(pair, rule))
+            totals.combined = (totals.combined or 0) + 1
 
     async with session.recording(totals, stop):
         totals.end = await run_all(
@@ -300,33 +309,9 @@ async def _run(
 
 async def _at_once(assignments: Iterable[_Assignment], rule: Rule | None) -> Judged:
     games = await all_of(one.play() for one in assignments)
-    combined: dict[int, Judgment] = {}
-    if rule is not None:
-        pairs = _Pairs(rule, combined.__setitem__, JudgeTotals())
-        for index, game in enumerate(games):
-            pairs.add(index, game)
-    return Judged(games, list(combined.values()))
-
-
-class _Pairs:
-    """Gathers the two games of each judge and item, and gives the verdict they make together."""
-
-    def __init__(self, rule: Rule, take: Callable[[int, Judgment], None], totals: JudgeTotals) -> None:
-        self._rule, self._take, self._totals = rule, take, totals
-        self._waiting: dict[int, Game] = {}
-        totals.combined = 0
-
-    def add(self, index: int, game: Game | Grading) -> None:
-        """Takes a game; the two of a pair follow each other in the input."""
-        assert isinstance(game, Game)
-        other = self._waiting.pop(index ^ 1, None)
-        if other is None:
-            self._waiting[index] = game
-            return
-        games = [game, other] if index % 2 == 0 else [other, game]
-        if all(was_asked(one) for one in games):
-            self._take(index // 2, combined_judgment(games, self._rule))
-            self._totals.combined = (self._totals.combined or 0) + 1
+    played = [one for one in games if isinstance(one, Game)] if rule is not None else []
+    pairs = [pair for pair in zip(played[::2], played[1::2], strict=True) if all(map(was_asked, pair))]
+    return Judged(games, [combined_judgment(pair, rule) for pair in pairs if rule is not None])
 
 
 def estimate_judging(

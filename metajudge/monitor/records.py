@@ -91,7 +91,7 @@ async def queue_picks(store: Store, picks: Sequence[Pick], *, now: float) -> int
                 inclusion=one.inclusion,
                 probability=one.candidate.probability,
                 opened_at=now,
-                **Reviewed.of(judgment).fields,
+                **Reviewed.of(judgment)._asdict(),
             )
         )
     return await store.reviews.open(found)

@@ -1,5 +1,1 @@
 """What became of a judgment, a clash or a case in the end, by a machine or by people, and the events that say so."""
-
-from metajudge.outcomes.model import By, FinalOutcome, Kind, OutcomeName
-
-__all__ = ["By", "FinalOutcome", "Kind", "OutcomeName"]

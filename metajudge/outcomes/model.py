@@ -128,8 +128,10 @@ def outcome_after(found: Finding, current: FinalOutcome | None) -> FinalOutcome 
         current: the newest outcome on the same content; None where there is none.
     """
     if current is not None:
-        same_table = current.source == found.source
-        older = current.source_number >= found.source_number if same_table else _is_superseded(found, current)
+        older = current.source_number >= found.source_number
+        if current.source != found.source:  # a first decision may come after an amendment that was made later
+            first_late = found.source == "decision" and current.source == "amendment"
+            older = first_late and found.decided_at <= current.decided_at
         overruled = found.by == "machine" and current.by == "people"
         unsettled = not found.outcome.is_final and found.by == "people" and current.outcome.is_final
         if older or overruled or (unsettled and current.by == "machine") or found.identity == current.identity:
@@ -142,11 +144,6 @@ def outcome_after(found: Finding, current: FinalOutcome | None) -> FinalOutcome 
         follows=follows,
         amends=follows if acted_on else None,
     )
-
-
-def _is_superseded(found: Finding, current: FinalOutcome) -> bool:
-    """Whether a first decision comes after an amendment that was made later."""
-    return found.source == "decision" and current.source == "amendment" and found.decided_at <= current.decided_at
 
 
 def utc(at: float) -> str:
@@ -171,19 +168,19 @@ def row_of(one: FinalOutcome) -> dict[str, Any]:
     return {name: flat.get(name) for name in COLUMNS}
 
 
-def line_of(one: FinalOutcome) -> bytes:
-    """An outcome as JSON: the data of its event, its number and whether it is current."""
-    data = {**one.data, "decided_at": utc(one.decided_at), "number": one.number, "current": one.is_current}
-    return orjson.dumps(data)
-
-
 def write_outcomes(outcomes: Iterable[FinalOutcome], path: Path) -> int:
     """Writes outcomes as CSV (``.csv``) or JSONL; returns their number.
 
     Raises:
         InputError: the file cannot be written.
     """
-    return write_table(outcomes, path, COLUMNS, row_of, line_of)
+
+    def line(one: FinalOutcome) -> bytes:
+        """The data of its event, its number and whether it is current, as JSON."""
+        data = {**one.data, "decided_at": utc(one.decided_at), "number": one.number, "current": one.is_current}
+        return orjson.dumps(data)
+
+    return write_table(outcomes, path, COLUMNS, row_of, line)
 
 
 class OutcomeFilter(Frozen):

@@ -40,10 +40,6 @@ class SendCounts:
     failed: int = 0
     given_up: int = 0
 
-    def as_dict(self) -> dict[str, int]:
-        """As plain data."""
-        return asdict(self)
-
 
 def webhook_of(settings: Settings, url: str | None = None) -> Webhook | None:
     """The receiver at a URL, or the one that the settings name; None without one.

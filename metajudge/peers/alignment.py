@@ -20,7 +20,6 @@ from metajudge.peers.figures import (
     distribution,
 )
 from metajudge.peers.human import HumanRanking
-from metajudge.peers.table import PeerTable
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Finite
 
@@ -162,7 +161,12 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
         table = table.of_models(common)
         agreements = Agreements(table)
     reference, _ = human.places(table.models)
-    candidates = [*aggregates(agreements, plan), *singles(table)]
+    alone_only = "a single evaluator's ballots are not pooled"
+    single = (
+        _Candidate(name, "single", table.places[:, e], table.ranked[:, e], alone_only)
+        for e, name in enumerate(table.evaluators)
+    )
+    candidates = [*aggregates(agreements, plan), *single]
     rows: list[Alignment] = []
     micro: dict[tuple[str, str, Measure], Correlations] = {}
     for one in candidates:
@@ -183,7 +187,7 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
             "best_single": tuple(_best_single(mine[m], alone[m], m, resamples) for m in MEASURES),
             "top_k_changes": tuple(
                 _top_k_change(
-                    micro[_top_k_name(plan, k), "top_k", m],
+                    micro[f"{plan.rule}, top {k}", "top_k", m],
                     micro[plan.rule, "consensus" if plan.include_self != "no" else "rule", m],
                     k,
                     m,
@@ -194,10 +198,6 @@ def align(agreements: Agreements, human: HumanRanking, plan: Plan, resamples: Re
             ),
         }
     )
-
-
-def _top_k_name(plan: Plan, k: int) -> str:
-    return f"{plan.rule}, top {k}"
 
 
 def aggregates(agreements: Agreements, plan: Plan) -> list[_Candidate]:
@@ -217,17 +217,9 @@ def aggregates(agreements: Agreements, plan: Plan) -> list[_Candidate]:
     few = "strengths are fitted to all ballots at once: one question has too few"
     found += [_Candidate(rule, "rule", blank, blank > 0, agreements.pooled(rule), few) for rule in plan.pooled]
     for k in plan.top_k:
-        found.append(_aggregate(_top_k_name(plan, k), "top_k", Agreements(agreements.table.top(k)), plan.rule))
+        cut = Agreements(agreements.table.top(k))
+        found.append(_aggregate(f"{plan.rule}, top {k}", "top_k", cut, plan.rule))
     return found
-
-
-def singles(table: PeerTable) -> list[_Candidate]:
-    """Every evaluator alone: its ballots are the rankings."""
-    why = "a single evaluator's ballots are not pooled"
-    return [
-        _Candidate(name, "single", table.places[:, e], table.ranked[:, e], why)
-        for e, name in enumerate(table.evaluators)
-    ]
 
 
 def _aggregate(name: str, kind: Kind, agreements: Agreements, rule: str) -> _Candidate:
@@ -245,13 +237,21 @@ def _row(
 ) -> Alignment:
     why = micro.why() if one.only_pooled is None else {one.only_pooled: len(micro.states)}
     macro = _macro(one.places, one.there, reference, measure, resamples)
+    if isinstance(one.pooled, str):
+        pooled = Figure(absent=one.pooled)
+    else:
+        there = np.array([[name in one.pooled for name in models]])
+        whole = correlate(np.array([[one.pooled.get(name, 0.0) for name in models]]), there, reference, measure)
+        why_not = REASONS.get(int(whole.states[0]))
+        value = float(whole.values[0])
+        pooled = Figure(absent=why_not) if why_not else Figure(value=value, n=int(there.sum()))
     return Alignment(
         name=one.name,
         kind=one.kind,
         measure=measure,
         micro=distribution(micro.values, micro.defined, why, resamples),
         macro=macro if one.only_pooled is None else Figure(absent=one.only_pooled),
-        pooled=_pooled(one.pooled, reference, models, measure),
+        pooled=pooled,
     )
 
 
@@ -269,24 +269,14 @@ def _macro(places: Floats, there: Bools, reference: Floats, measure: Measure, re
     return Figure(value=float(whole.values[0]), low=low, high=high, n=questions)
 
 
-def _pooled(places: dict[str, float] | str, reference: Floats, models: Sequence[str], measure: Measure) -> Figure:
-    if isinstance(places, str):
-        return Figure(absent=places)
-    there = np.array([[name in places for name in models]])
-    values = np.array([[places.get(name, 0.0) for name in models]])
-    found = correlate(values, there, reference, measure)
-    if found.states[0] != DEFINED:
-        return Figure(absent=REASONS[int(found.states[0])])
-    return Figure(value=float(found.values[0]), n=int(there.sum()))
-
-
 def _difference(
     mine: Correlations, other: Correlations, name: str, measure: Measure, resamples: Resamples
 ) -> Difference:
     both = mine.defined & other.defined
     n = int(both.sum())
     if not n:
-        why = Figure(absent=f"no question where both are defined: {_why(mine, other)}")
+        reasons = "; ".join(dict.fromkeys(reason for one in (mine, other) for reason in one.why()))
+        why = Figure(absent=f"no question where both are defined: {reasons or 'no question in common'}")
         return Difference(evaluator=name, measure=measure, median=why, better=0, equal=0, worse=0)
     value = float(np.median(mine.values[both]) - np.median(other.values[both]))
     (first, there), (second, _) = (resamples.medians(one.values, both) for one in (mine, other))
@@ -339,7 +329,3 @@ def _best_single(
         median=Figure(value=top, n=int(alone[best[0]].defined.sum())),
         difference=Figure(value=value, low=low, high=high, n=n),
     )
-
-
-def _why(*found: Correlations) -> str:
-    return "; ".join(dict.fromkeys(reason for one in found for reason in one.why())) or "no question in common"

@@ -204,14 +204,40 @@ class Agreements:
         So column k of ``places`` comes from the ballots of everybody but candidate k; places of different candidates
         in one question come from different electorates and need not be a ranking. ``optima`` is 0.
         """
-        return self._once("self-free", rule, lambda: self._self_free(rule))
+
+        def make() -> QuestionConsensus:
+            whole = self.by_question(rule)
+            places, there = whole.places.copy(), whole.there.copy()
+            for k, seat in enumerate(self.table.own):
+                if seat is not None:
+                    others = [e for e in range(len(self.table.evaluators)) if e != seat]
+                    rest = question_consensus(self.table.of_evaluators(others), rule)
+                    places[:, k], there[:, k] = rest.places[:, k], rest.there[:, k]
+            return QuestionConsensus(places, there, np.zeros(len(places), dtype=np.intp))
+
+        return self._once("self-free", rule, make)
 
     def overall(self, rule: str = RULES[0]) -> OverallConsensus | str:
         """The rule over the ballots of all questions together.
 
         The reason where the rule gives none: no ballot, or an optimum that could not be proven in time.
         """
-        return self._once("overall", rule, lambda: self._overall(rule))
+
+        def make() -> OverallConsensus | str:
+            profile = profile_of(self.table)
+            if profile is None:
+                return "there are no ballots"
+            try:
+                found = apply_rule(rule, profile)
+            except MetajudgeError as error:
+                return str(error)
+            ranks, optima = _ranks(found)
+            orders: tuple[tuple[str, ...], ...] = getattr(found, "optima", ()) if optima else ()
+            counted: bool = getattr(found, "over_all_optima", True)
+            ballots = len(profile.places)
+            return OverallConsensus(rule, found.ranking, ranks, _span(found), optima or None, orders, ballots, counted)
+
+        return self._once("overall", rule, make)
 
     def pooled(self, rule: str) -> dict[str, float] | str:
         """Candidate -> its place in the overall consensus; the reason where there is none."""
@@ -223,31 +249,6 @@ class Agreements:
             self._known[what, rule] = make()
         found: T = self._known[what, rule]
         return found
-
-    def _self_free(self, rule: str) -> QuestionConsensus:
-        whole = self.by_question(rule)
-        places, there = whole.places.copy(), whole.there.copy()
-        for k, seat in enumerate(self.table.own):
-            if seat is None:
-                continue
-            others = [e for e in range(len(self.table.evaluators)) if e != seat]
-            rest = question_consensus(self.table.of_evaluators(others), rule)
-            places[:, k], there[:, k] = rest.places[:, k], rest.there[:, k]
-        return QuestionConsensus(places, there, np.zeros(len(places), dtype=np.intp))
-
-    def _overall(self, rule: str) -> OverallConsensus | str:
-        profile = profile_of(self.table)
-        if profile is None:
-            return "there are no ballots"
-        try:
-            found = apply_rule(rule, profile)
-        except MetajudgeError as error:
-            return str(error)
-        ranks, optima = _ranks(found)
-        orders: tuple[tuple[str, ...], ...] = getattr(found, "optima", ()) if optima else ()
-        counted: bool = getattr(found, "over_all_optima", True)
-        ballots = len(profile.places)
-        return OverallConsensus(rule, found.ranking, ranks, _span(found), optima or None, orders, ballots, counted)
 
 
 def _ranks(found: "Consensus") -> tuple[dict[str, float], int]:

@@ -309,6 +309,12 @@ def analyse(
         len(table.questions), options.resamples, np.random.default_rng([options.seed, 1]), options.confidence
     )
     placed = standings(table, inclusive, free, overall, resamples)
+    # One that does not evaluate has its SIE place, which has no ballot of its own.
+    places = {one.model: round(figure.value, 9) for one in placed if (figure := self_free_place(one)).value is not None}
+    levels = sorted(set(places.values()))
+    by_rule = [(rule, agreements.overall(rule)) for rule in POOLED_RULES]
+    pooled = tuple(rule for rule in POOLED_RULES if rule not in RULES)
+    plan = Plan(options.rule, RULES, pooled, options.top_k, options.include_self)
     ambiguity = _ambiguity(table, inclusive, overall)
     voters = evaluator_standings(table, resamples)
     yardstick = humans[0] if humans else None
@@ -324,13 +330,16 @@ def analyse(
         left_out=table.left_out,
         overall=() if isinstance(overall, str) else overall.ranking,
         overall_absent=overall if isinstance(overall, str) else None,
-        self_free_order=_self_free_order(placed),
+        self_free_order=tuple(tuple(sorted(n for n, place in places.items() if place == one)) for one in levels),
         standings=placed,
         by_question=by_question(table, inclusive),
         influence=influence(table, inclusive, options.rule, options.without) if len(table.evaluators) > 1 else None,
         ambiguity=ambiguity,
-        rules=tuple(_rule_ranking(rule, agreements.overall(rule)) for rule in POOLED_RULES),
-        references=_references(agreements, humans, options, resamples),
+        rules=tuple(
+            RuleRanking(rule=rule, absent=one) if isinstance(one, str) else RuleRanking(rule=rule, ranking=one.ranking)
+            for rule, one in by_rule
+        ),
+        references=tuple(align(agreements, human, plan, resamples) for human in humans),
         domains=_domains(table, humans, options),
         evaluator_standings=voters,
         pairs=pairs,
@@ -349,19 +358,6 @@ def analyse(
             "seed": options.seed,
         },
     )
-
-
-def _self_free_order(placed: Sequence[ModelStanding]) -> Groups:
-    """Models by mean SFE place; one that does not evaluate has its SIE place, which has no ballot of its own."""
-    places = {one.model: round(figure.value, 9) for one in placed if (figure := self_free_place(one)).value is not None}
-    levels = sorted(set(places.values()))
-    return tuple(tuple(sorted(name for name, place in places.items() if place == level)) for level in levels)
-
-
-def _rule_ranking(rule: str, found: OverallConsensus | str) -> RuleRanking:
-    if isinstance(found, str):
-        return RuleRanking(rule=rule, absent=found)
-    return RuleRanking(rule=rule, ranking=found.ranking)
 
 
 def _ambiguity(table: PeerTable, inclusive: QuestionConsensus, overall: OverallConsensus | str) -> Ambiguity:
@@ -388,14 +384,6 @@ def _ambiguity(table: PeerTable, inclusive: QuestionConsensus, overall: OverallC
         overall_counted=isinstance(overall, str) or overall.counted,
         orders=orders,
     )
-
-
-def _references(
-    agreements: Agreements, humans: Sequence[HumanRanking], options: Options, resamples: Resamples
-) -> tuple[ReferenceAlignment, ...]:
-    pooled = tuple(rule for rule in POOLED_RULES if rule not in RULES)
-    plan = Plan(options.rule, RULES, pooled, options.top_k, options.include_self)
-    return tuple(align(agreements, human, plan, resamples) for human in humans)
 
 
 def _domains(table: PeerTable, humans: Sequence[HumanRanking], options: Options) -> tuple[DomainFindings, ...]:

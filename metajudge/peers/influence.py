@@ -192,7 +192,13 @@ def _worst(table: PeerTable, whole: QuestionConsensus, rule: str, names: tuple[s
     winners = set(before[0]) if before else set()
     results, can_win = list[tuple[float, dict[str, Any]]](), list[str]()
     for k, name in enumerate(table.models):
-        found = question_consensus(_manipulated(table, whole, seats, k), rule)
+        wanted = -whole.places.copy()  # the candidate first, the others against the consensus
+        wanted[:, k] = -np.inf
+        given = table.places.copy()
+        for seat in seats:
+            shown = table.ranked[:, seat] & table.ranked[:, seat, k][:, None]
+            given[:, seat] = np.where(shown, places_of(np.where(shown, wanted, 0.0), shown), given[:, seat])
+        found = question_consensus(replace(table, places=given), rule)
         changed, _ = mean_places(found)
         after = order_of(found, table.models)
         if name not in winners and after and name in after[0]:
@@ -202,18 +208,6 @@ def _worst(table: PeerTable, whole: QuestionConsensus, rule: str, names: tuple[s
         results.append((round(float(means[k] - changed[k]), 9), {"favours": name, **means_of, **places}))
     _, best = max(results, key=lambda found: found[0])
     return WorstBallots(who=names, **best, can_win=tuple(can_win))
-
-
-def _manipulated(table: PeerTable, whole: QuestionConsensus, seats: Sequence[int], favoured: int) -> PeerTable:
-    """The table with the ballots of some evaluators changed: one candidate first, the others against the consensus."""
-    wanted = -whole.places.copy()
-    wanted[:, favoured] = -np.inf
-    places = table.places.copy()
-    for seat in seats:
-        shown = table.ranked[:, seat] & table.ranked[:, seat, favoured][:, None]
-        changed = places_of(np.where(shown, wanted, 0.0), shown)
-        places[:, seat] = np.where(shown, changed, places[:, seat])
-    return replace(table, places=places)
 
 
 def _first(consensus: QuestionConsensus) -> Bools:

@@ -187,7 +187,8 @@ def _counted(attempts: Iterable[tuple[Ballot, str]]) -> tuple[Ballot, ...]:
             continue
         elif ballot.attempt > earlier.attempt:
             found[ballot.place] = ballot, where
-        elif not _same(earlier, ballot):
+        elif earlier.key is None or (earlier.key, _sets(earlier)) != (ballot.key, _sets(ballot)):
+            # The same line may be there twice, as after an interruption between writing and noting; this is another.
             raise InputError(
                 f"{where}: evaluator {ballot.evaluator!r} ranks question {ballot.question_id!r} twice "
                 f"(first at {there}): keep one of the two, or name the evaluators apart"
@@ -195,10 +196,8 @@ def _counted(attempts: Iterable[tuple[Ballot, str]]) -> tuple[Ballot, ...]:
     return tuple(ballot for ballot, _ in found.values())
 
 
-def _same(one: Ballot, other: Ballot) -> bool:
-    """Whether two lines are the same ballot written twice, as after an interruption between writing and noting."""
-    first, second = ([frozenset(group) for group in ballot.ranking or ()] for ballot in (one, other))
-    return one.key is not None and one.key == other.key and first == second
+def _sets(ballot: Ballot) -> list[frozenset[str]]:
+    return [frozenset(group) for group in ballot.ranking or ()]
 
 
 def refuse_repeated(names: Sequence[str], what: str) -> None:

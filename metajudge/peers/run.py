@@ -1,7 +1,7 @@
 """A peers run: every model answers every question, then every model ranks all answers to each."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,14 +171,23 @@ async def run_peers(
         note_unused(session, "peers")
         order_seed = (session.config.seed or 0) if seed is None else seed
         with ExitStack() as stack:
-            answers = stack.enter_context(_attempts(out and answers_path(out), PeerAnswer, "an answer"))
-            ballots = stack.enter_context(_attempts(out, Ballot, "a ballot"))
+            kind = "{} of `metajudge peers`".format
+            given_to = AttemptFile(out and answers_path(out), PeerAnswer, kind("an answer"), exclude_none=True)
+            answers = stack.enter_context(given_to)
+            ballots = stack.enter_context(AttemptFile(out, Ballot, kind("a ballot"), exclude_none=True))
             session.go_on_under((one.meta.get("prompt_digest") for one in ballots.earlier), templates_digest)
             given = session.models(models)
             judges = session.models(evaluators) if evaluators else []
             peers = all_peers(given, judges)
             answering = peers[: len(given)]
-            _refuse_other_settings(ballots.earlier, peers, order_seed, out)
+            settings = {peer.name: ranking_settings(peer, order_seed) for peer in peers}
+            for ballot in ballots.earlier:  # one file contains ballots of one setting only
+                made = ballot.meta.get("settings_digest")
+                if made != settings.get(ballot.evaluator, made):
+                    raise InputError(
+                        f"{out} holds ballots of {ballot.evaluator!r} made with other settings (seed, model, "
+                        "parameters, prompts or version): choose another --out, or run the same command as before"
+                    )
             run = _Run(session, totals, stop, on_result)
             try:
                 await run.collect(
@@ -189,7 +198,7 @@ async def run_peers(
                 )
                 if not stop.asked:
                     await run.collect(
-                        _rankings(asked, peers, run.given),
+                        (_Turn(one, peer, run.answers_to(one, peers)) for one in asked for peer in peers),
                         ballots,
                         lambda one: ballot_key(one.question, one.answers, one.peer, order_seed),
                         lambda one, **how: rank_answers(one.question, one.answers, one.peer, seed=order_seed, **how),
@@ -197,25 +206,14 @@ async def run_peers(
                     )
             finally:
                 totals.end = stop.end
-                found = _counted(ballots.attempts, asked, peers)
+                names, evaluating = {one.id for one in asked}, {one.name for one in peers}
+                counted = counted_ballots(ballots.attempts)
+                found = tuple(one for one in counted if one.question_id in names and one.evaluator in evaluating)
                 shown = {one.question_id: blinding_of(one) for one in found if one.labels is not None}
                 totals.blinding = blinding_totals(shown.values())
                 costs = [one.cost_usd for one in answers.attempts] + [one.cost_usd for one in ballots.attempts]
                 totals.all_attempts_usd = sum_if_known(costs)
     return PeersResult(found, totals, _provenance(session, totals, peers, out))
-
-
-def _attempts(path: Path | None, record: type[R], kind: str) -> AttemptFile[R]:
-    return AttemptFile(path, record, f"{kind} of `metajudge peers`", exclude_none=True)
-
-
-def _latest(attempts: Iterable[R]) -> dict[str, R]:
-    """The last attempt under each key, one that succeeded before one that failed."""
-    found: dict[str, R] = {}
-    for one in attempts:
-        if one.key is not None and (one.key not in found or found[one.key].status == "failed"):
-            found[one.key] = one
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +237,10 @@ class _Run:
     on_result: Callable[[PeerAnswer | Ballot, bool], None] | None
     given: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    def answers_to(self, question: Question, peers: Sequence[Peer]) -> dict[str, str]:
+        """Model -> its answer to a question."""
+        return {one.name: self.given[question.id, one.name] for one in peers if (question.id, one.name) in self.given}
+
     async def collect(
         self,
         turns: Iterable[_Turn],
@@ -254,18 +256,21 @@ class _Run:
             ask: makes an attempt; is given the turn, ``attempt`` (its number) and ``retry`` (whether one failed).
             alike: whether an earlier attempt was asked what would be asked today; None where the key says so.
         """
-        latest = _latest(file.earlier)
+        latest: dict[str | None, R] = {}  # the last attempt under each key, one that succeeded before one that failed
+        for one in file.earlier:
+            if one.key not in latest or latest[one.key].status == "failed":
+                latest[one.key] = one
         numbers = Counter(one.place for one in file.earlier)
 
         async def settle(block: Sequence[Job[_Turn, R]]) -> list[R | None]:
-            return [await settled(job) for job in block]
-
-        async def settled(job: Job[_Turn, R]) -> R | None:
-            earlier = latest.get(key(job.record))
-            if earlier is None or (alike is not None and not await alike(earlier, job.record)):
-                return None
-            job.earlier = earlier
-            return earlier if earlier.status == "ok" or earlier.replied else None
+            found: list[R | None] = []
+            for job in block:
+                earlier = latest.get(key(job.record))
+                if earlier is not None and (alike is None or await alike(earlier, job.record)):
+                    job.earlier = earlier
+                stands = earlier is not None and job.earlier is earlier and (earlier.status == "ok" or earlier.replied)
+                found.append(earlier if stands else None)
+            return found
 
         async def work(job: Job[_Turn, R]) -> R:
             found = await ask(job.record, attempt=numbers[job.record.place] + 1, retry=job.earlier is not None)
@@ -316,33 +321,6 @@ def all_peers(candidates: Sequence[Respondent], judges: Sequence[Respondent] = (
     hidden = {name for one in every for name in identifying_names(one.model.name)}
     named = ((one.name, one.model, one.parameters) for one in every)
     return peers_of(named, hidden, candidates[0].prompt_version, candidates[0].analysis_words)
-
-
-def _rankings(
-    questions: Sequence[Question], peers: Sequence[Peer], given: Mapping[tuple[str, str], str]
-) -> Iterator[_Turn]:
-    for question in questions:
-        answers = {one.name: given[question.id, one.name] for one in peers if (question.id, one.name) in given}
-        yield from (_Turn(question, peer, answers) for peer in peers)
-
-
-def _refuse_other_settings(ballots: Iterable[Ballot], peers: Sequence[Peer], seed: int, out: Path | None) -> None:
-    """One file contains ballots of one setting only; another seed or prompt would mix them."""
-    settings = {peer.name: ranking_settings(peer, seed) for peer in peers}
-    for ballot in ballots:
-        asked = ballot.meta.get("settings_digest")
-        if ballot.evaluator in settings and asked != settings[ballot.evaluator]:
-            raise InputError(
-                f"{out} holds ballots of {ballot.evaluator!r} made with other settings (seed, model, "
-                "parameters, prompts or version): choose another --out, or run the same command as before"
-            )
-
-
-def _counted(attempts: Iterable[Ballot], questions: Sequence[Question], peers: Sequence[Peer]) -> tuple[Ballot, ...]:
-    """One ballot a question and evaluator of this run."""
-    names, evaluators = {one.id for one in questions}, {one.name for one in peers}
-    found = counted_ballots(attempts)
-    return tuple(one for one in found if one.question_id in names and one.evaluator in evaluators)
 
 
 def _provenance(session: Session, totals: PeersTotals, peers: Sequence[Peer], out: Path | None) -> dict[str, str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from metajudge.voting import VoterIndependence
 
 NO_SELF = "it ranks no answers itself"
+NO_OTHER = "no other evaluator ranked the same questions"
 UNPLACED = "it has a place in no question that is counted"
 
 
@@ -80,12 +81,14 @@ def standings(
         own, peers = _own_and_peers(table, k, seat)
         everybody, others = ((one.places[:, k], one.there[:, k]) for one in (inclusive, free))
         no_self = None if seat is not None and own[1].any() else Figure(absent=NO_SELF)
-        span = () if isinstance(overall, str) else overall.span.get(model, ())
+        place, span = Figure(absent=overall if isinstance(overall, str) else UNPLACED), None
+        if not isinstance(overall, str) and model in overall.places:
+            place, span = Figure(value=overall.places[model], n=overall.ballots), overall.span.get(model)
         found.append(
             ModelStanding(
                 model=model,
                 questions=int(inclusive.there[:, k].sum()),
-                overall=_overall(overall, model),
+                overall=place,
                 best=span[0] if span else None,
                 worst=span[1] if span else None,
                 sie=mean_figure(*everybody, resamples, UNPLACED),
@@ -115,14 +118,6 @@ def _own_and_peers(table: PeerTable, k: int, seat: int | None) -> tuple[tuple[Fl
 def _less(one: Floats, one_there: Bools, other: Floats, other_there: Bools, resamples: Resamples) -> Figure:
     both = one_there & other_there
     return mean_figure(np.where(both, one - other, 0.0), both, resamples, "no question has both places")
-
-
-def _overall(overall: OverallConsensus | str, model: str) -> Figure:
-    if isinstance(overall, str):
-        return Figure(absent=overall)
-    if model not in overall.places:
-        return Figure(absent=UNPLACED)
-    return Figure(value=overall.places[model], n=overall.ballots)
 
 
 class EvaluatorStanding(Finite):
@@ -189,8 +184,10 @@ def evaluator_standings(table: PeerTable, resamples: Resamples) -> tuple[Evaluat
             lost[one.evaluator][str(one.kind)] += 1
     found = []
     for e, name in enumerate(table.evaluators):
-        mine = [pair for pair in taus if e in pair]
-        values, there = _mean_over_pairs([taus[pair] for pair in mine], len(table.questions))
+        total, count = np.zeros(len(table.questions)), np.zeros(len(table.questions))
+        for tau, defined in (taus[pair] for pair in taus if e in pair):
+            total += np.where(defined, tau, 0.0)
+            count += defined
         effect, p_value = _order_effect(table, e, resamples)
         found.append(
             EvaluatorStanding(
@@ -198,7 +195,7 @@ def evaluator_standings(table: PeerTable, resamples: Resamples) -> tuple[Evaluat
                 ballots=int(table.cast[:, e].sum()),
                 lost=dict(sorted(lost[name].items())),
                 ranks_itself=name in table.models,
-                agreement=mean_figure(values, there, resamples, "no other evaluator ranked the same questions"),
+                agreement=mean_figure(total / np.maximum(count, 1), count > 0, resamples, NO_OTHER),
                 order_effect=effect,
                 order_p=p_value,
             )
@@ -277,15 +274,6 @@ def _excess(found: "VoterIndependence | str", first: str, second: str) -> Figure
     if pair is None or not pair.pairs:
         return Figure(absent="the two compared no pair of answers in common")
     return Figure(value=pair.excess, n=pair.pairs)
-
-
-def _mean_over_pairs(pairs: list[tuple[Floats, Bools]], questions: int) -> tuple[Floats, Bools]:
-    """[Q] the mean over pairs whose value is defined, and whether any is."""
-    if not pairs:
-        return np.zeros(questions), np.zeros(questions, dtype=bool)
-    values, there = (np.array(part) for part in zip(*pairs, strict=True))
-    count = there.sum(axis=0)
-    return (values * there).sum(axis=0) / np.maximum(count, 1), count > 0
 
 
 def _order_effect(table: PeerTable, e: int, resamples: Resamples) -> tuple[Figure, Figure]:

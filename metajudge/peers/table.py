@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -68,12 +69,9 @@ class PeerTable:
 
     def of_questions(self, chosen: Indices) -> "PeerTable":
         """The table of some questions."""
-        return replace(
-            self,
-            questions=tuple(self.questions[q] for q in chosen),
-            domains=tuple(self.domains[q] for q in chosen),
-            **{name: getattr(self, name)[chosen] for name in _ARRAYS},
-        )
+        kept: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
+        kept |= {name: tuple(getattr(self, name)[q] for q in chosen) for name in ("questions", "domains")}
+        return replace(self, **kept)
 
     def of_evaluators(self, chosen: Sequence[int] | Indices) -> "PeerTable":
         """The table of some evaluators."""

@@ -81,11 +81,10 @@ def _stage(stage: StageResult) -> Section:
 
 
 def _table(title: str, criteria: Mapping[str, CriterionResult], weights: Mapping[str, float]) -> Table:
-    return Table(title, COLUMNS, tuple(_row(name, one, weights.get(name)) for name, one in criteria.items()))
-
-
-def _row(name: str, one: CriterionResult, weight: float | None) -> tuple[str, ...]:
-    quotes = "\n".join(f"“{it.quote}” ({it.where}{f', {it.judge}' if it.judge else ''})" for it in one.evidence)
-    share = "" if weight is None else f"{weight:.0%}"
-    figures = (one.score_in_words, number(one.confidence), share)
-    return name.replace("_", " "), *figures, one.comment, quotes, "\n".join(one.weaknesses)
+    rows = []
+    for name, one in criteria.items():
+        quotes = "\n".join(f"“{it.quote}” ({it.where}{f', {it.judge}' if it.judge else ''})" for it in one.evidence)
+        share = "" if name not in weights else f"{weights[name]:.0%}"
+        figures = (one.score_in_words, number(one.confidence), share)
+        rows.append((name.replace("_", " "), *figures, one.comment, quotes, "\n".join(one.weaknesses)))
+    return Table(title, COLUMNS, tuple(rows))

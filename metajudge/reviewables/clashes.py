@@ -5,7 +5,7 @@ from functools import cached_property
 
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import clash_decision, clash_of, panel_verdict
-from metajudge.clashes.sheet import ClashSheet, VoteSheet, blind_sheet, full_sheet, labels_of, triage_of, verdict_of
+from metajudge.clashes.sheet import ClashSheet, VoteSheet, blind_texts, full_sheet, labels_of, triage_of, verdict_of
 from metajudge.judging.criteria import Criterion
 from metajudge.report.tables import dollars
 from metajudge.reviewables.labels import by_label
@@ -51,13 +51,13 @@ class ClashReviewable(Reviewable):
         if self.record is None or self.sheet is None:
             return ()
         record, criteria = self.record, self.sheet.criteria
-        texts = blind_sheet(record, self.labels).answers if blind else {}
+        texts = blind_texts(record) if blind else {}
         full = {one.label: one for one in self.sheet.answers}
         found = [Passage("question", "Question", record.question)]
         for label in order:
             one, title = full[label], f"Answer {label}"
             if blind:
-                found.append(Passage("response", title, texts[label], label))
+                found.append(Passage("response", title, texts[one.given.name], label))
                 continue
             note = ", ".join(filter(None, (one.given.model, "the answer was cut" if one.cut else "")))
             found.append(Passage("response", title, one.given.text or "", label, "", one.given.name, note, one.best))
@@ -89,30 +89,27 @@ class ClashReviewable(Reviewable):
                     one.given.model or "unknown",
                     number(one.points),
                     "yes" if one.best else "",
-                    "given" if not one.generated else _cost(one.given.cost_usd),
+                    cost if one.generated else "given",
                     number(one.given.latency_s),
                     ", ".join(one.given.hidden_names) + ("; the answer was cut" if one.cut else ""),
                 )
                 for one in sheet.answers
+                for cost in ["unknown" if one.given.cost_usd is None else dollars(one.given.cost_usd)]
             ),
         )
-        found = [Section("Panel", tuple(facts), (answers, _means(sheet))), _votes("Votes", sheet.votes, sheet.criteria)]
+        labels = [one.label for one in sheet.answers]
+        means = Table(
+            f"Mean scores, criteria {sheet.criteria_source or 'given'}",
+            ("Criterion", *labels),
+            tuple(
+                (f"{one.name} ({one.weight:.0%})", *(number(sheet.mean(label, one.key)) for label in labels))
+                for one in sheet.criteria
+            ),
+        )
+        found = [Section("Panel", tuple(facts), (answers, means)), _votes("Votes", sheet.votes, sheet.criteria)]
         if sheet.observers:
             found.append(_votes("Observers, who do not count", sheet.observers, sheet.criteria))
         return tuple(found)
-
-
-def _cost(usd: float | None) -> str:
-    return "unknown" if usd is None else dollars(usd)
-
-
-def _means(sheet: ClashSheet) -> Table:
-    labels = [one.label for one in sheet.answers]
-    rows = tuple(
-        (f"{one.name} ({one.weight:.0%})", *(number(sheet.mean(label, one.key)) for label in labels))
-        for one in sheet.criteria
-    )
-    return Table(f"Mean scores, criteria {sheet.criteria_source or 'given'}", ("Criterion", *labels), rows)
 
 
 def _votes(title: str, votes: Sequence[VoteSheet], criteria: Sequence[Criterion]) -> Section:

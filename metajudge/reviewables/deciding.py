@@ -141,19 +141,6 @@ class Carried:
     left_out: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What came of a file of answers.
-
-    Attributes:
-        new: answers recorded; the others were there before.
-        seen: a sentence for each row of a blind review that does not count as blind.
-    """
-
-    new: int
-    seen: tuple[str, ...]
-
-
 def why_seen(asked: bool, answer: Answer, made: HumanDecision) -> str | None:
     """Why a decision that should be blind counts as made after the machine's result was seen; None where it does not.
 
@@ -314,8 +301,11 @@ def _in_names(one: Reviewable, answer: Answer) -> Answer:
     return replace(answer, verdict=one.named(verdict)) if isinstance(verdict, str) else answer
 
 
-async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> Imported:
+async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> tuple[int, tuple[str, ...]]:
     """Records answers given elsewhere, all or none, without claims; those already there are skipped.
+
+    Returns:
+        How many are new, and a sentence for each row of a blind review that does not count as blind.
 
     Raises:
         InputError: a row cannot be recorded; with file and line.
@@ -333,4 +323,4 @@ async def import_answers(store: Store, rows: Sequence[AnswerRow]) -> Imported:
         made.append(decision.model_copy(update={"origin": "import"}))
         why = why_seen(row.blind or one.state.review.blind, row.answer, decision)
         seen += [] if why is None else [f"{row.where}: review {row.review_id} {why}"]
-    return Imported(await store.reviews.import_decisions(made), tuple(seen))
+    return await store.reviews.import_decisions(made), tuple(seen)

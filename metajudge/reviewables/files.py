@@ -138,7 +138,12 @@ def _answer(where: str, row: Mapping[str, Any], reviewer: str | None) -> AnswerR
         )
         named = reviewer_name(str(row.get("reviewer") or reviewer or ""))
         blind = bool(row.get("responses")) and not row.get("machine")
-        return AnswerRow(where, str(row.get("review_id") or ""), named, answer, _time(row.get("decided_at")), blind)
+        stated, at = row.get("decided_at"), None
+        if stated not in (None, ""):
+            at = number_in(stated) if isinstance(stated, str | int | float) else None
+            if at is None or at < 0:
+                raise InputError(f"decided_at: {stated!r} is not a number of seconds since 1970")
+        return AnswerRow(where, str(row.get("review_id") or ""), named, answer, at, blind)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -151,15 +156,6 @@ def _scores(given: Any) -> dict[str, Any]:
     if scores is not None and not isinstance(scores, dict):
         raise InputError('scores: not a JSON object such as {"accuracy": 2}')
     return scores or {}
-
-
-def _time(given: Any) -> float | None:
-    if given in (None, ""):
-        return None
-    at = number_in(given) if isinstance(given, str | int | float) else None
-    if at is None or at < 0:
-        raise InputError(f"decided_at: {given!r} is not a number of seconds since 1970")
-    return at
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from metajudge.reviewables.labels import by_label, by_name, shown_order
 from metajudge.reviewables.sheet import Asks, Choice, Passage, Said, Section, Sheet
-from metajudge.reviewables.wording import why_here, why_here_blind
+from metajudge.reviewables.wording import why_here
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.review import HumanDecision, Kind, ReviewState, ReviewStatus
 from metajudge.types import AnyVerdict, Assessment, Category, Grade, Judgment, Ranking
@@ -89,33 +89,6 @@ def written(verdict: AnyVerdict | None, labels: Mapping[str, str]) -> str:
         return "no verdict"
     text = str(verdict)
     return text if isinstance(verdict, Grade | Category) else by_label(text, labels)
-
-
-def outcomes_about_verdict(*, given: bool, scores: bool) -> tuple[Choice, ...]:
-    """Outcomes on a machine's verdict; without one there is nothing to approve or reject.
-
-    Args:
-        given: whether there is a verdict.
-        scores: whether the machine scored criteria, so that these can be corrected.
-    """
-    found = []
-    if given:
-        found.append(Choice("outcome", "approve", "Approve", "a", "The verdict is right."))
-        found.append(Choice("outcome", "reject", "Reject", "r", "The verdict is wrong."))
-    if scores:
-        found.append(Choice("outcome", "modify", "Modify", "m", "With the corrected scores below."))
-    return (*found, CANNOT_TELL)
-
-
-def asked_for(verdict: AnyVerdict | None, responses: int) -> Asks:
-    """What kind of answer is wanted, as the judge's was; else a comparison of two, a ranking of more."""
-    if isinstance(verdict, Grade):
-        return "grade"
-    if isinstance(verdict, Category):
-        return "category"
-    if responses < 2:
-        return "outcome"
-    return "ranking" if responses > 2 or isinstance(verdict, Ranking) else "comparison"
 
 
 def verdicts(asks: Asks, order: Sequence[str], verdict: AnyVerdict | None, scale: Scale | None) -> tuple[Choice, ...]:
@@ -227,8 +200,15 @@ class Reviewable(ABC):
 
     @property
     def asks(self) -> Asks:
-        """What kind of answer is wanted."""
-        return asked_for(None if self.judgment is None else self.judgment.verdict, len(self.labels))
+        """What kind of answer is wanted, as the judge's was; else a comparison of two, a ranking of more."""
+        match None if self.judgment is None else self.judgment.verdict:
+            case Grade():
+                return "grade"
+            case Category():
+                return "category"
+            case Ranking() if len(self.labels) > 1:
+                return "ranking"
+        return "outcome" if len(self.labels) < 2 else "comparison" if len(self.labels) == 2 else "ranking"
 
     @abstractmethod
     def passages(self, order: Sequence[str], *, blind: bool) -> tuple[Passage, ...]:
@@ -243,9 +223,14 @@ class Reviewable(ABC):
         """What tips the decision."""
 
     def outcomes(self, *, blind: bool) -> tuple[Choice, ...]:
-        """The outcomes to choose from."""
-        given = self.verdict is not None or (self.kind == "judgment" and self.judgment is None)
-        return outcomes_about_verdict(given=given and not blind, scores=bool(self.state.review.criteria) and not blind)
+        """The outcomes to choose from: without a machine's verdict there is nothing to approve or reject."""
+        found = []
+        if not blind and (self.verdict is not None or (self.kind == "judgment" and self.judgment is None)):
+            found.append(Choice("outcome", "approve", "Approve", "a", "The verdict is right."))
+            found.append(Choice("outcome", "reject", "Reject", "r", "The verdict is wrong."))
+        if not blind and self.state.review.criteria:
+            found.append(Choice("outcome", "modify", "Modify", "m", "With the corrected scores below."))
+        return (*found, CANNOT_TELL)
 
     def view(self, reviewer: str | None, *, blind: bool) -> Sheet:
         """Texts under labels, and how to answer; in full with names, the machine's result and what people said."""
@@ -268,7 +253,7 @@ class Reviewable(ABC):
             item_id=review.item_id,
             category=review.category,
             heading=f"Review {review.review_id}" if blind else f"{self.kind.capitalize()} {review.subject_id}",
-            why=why_here_blind(review) if blind else why_here(review),
+            why=why_here(review, blind=blind),
             status=self.state.status.value,
             reviewer=reviewer,
             passages=passages,

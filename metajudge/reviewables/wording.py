@@ -29,42 +29,33 @@ class SignalLine:
 
 def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
     """Every signal as a sentence."""
-    return [_signal_line(name, value) for name, value in (signals or {}).items()]
+    found = []
+    for name, value in (signals or {}).items():
+        known = packaged("reviewables", "signals").get(name, {"title": name})
+        if value.value is None:
+            found.append(SignalLine(known["title"], f"None: {value.detail or value.state}.", "", "", present=False))
+        else:
+            words, tone = known.get(value.state, (f"{value.state}: {value.value:.3g}", ""))
+            found.append(SignalLine(known["title"], words, value.detail, tone, present=True))
+    return found
 
 
-def _signal_line(name: str, value: SignalValue) -> SignalLine:
-    known = packaged("reviewables", "signals").get(name, {"title": name})
-    title = known["title"]
-    if value.value is None:
-        return SignalLine(title, f"None: {value.detail or value.state}.", "", "", present=False)
-    words, tone = known.get(value.state, (f"{value.state}: {value.value:.3g}", ""))
-    return SignalLine(title, words, value.detail, tone, present=True)
-
-
-def why_here(review: Review) -> str:
-    """Why a review is in the queue, as a sentence."""
+def why_here(review: Review, *, blind: bool) -> str:
+    """Why a review is in the queue, as a sentence; a blind one has nothing of the machine's result."""
+    if blind:
+        return "Sent for a person's decision." if review.origin is ReviewOrigin.REQUEST else "Waits for a decision."
     policy = "" if review.policy is None else f"policy {review.policy.name} "
     action = ACTIONS.get(review.action, review.action)
     match review.origin:
         case ReviewOrigin.POLICY:
             first = (policy and f"{policy}sent it here") or "sent here"
             soon = ", with priority" if review.action == "REVIEW_PRIORITY" else ""
-            return f"{first[0].upper()}{first[1:]}{soon}{_closeness(review.margin)}."
+            near = "" if review.margin is None else f" ({review.margin:.2g} from another decision)"
+            if review.margin == 0:
+                near = " (on the boundary to another decision)"
+            return f"{first[0].upper()}{first[1:]}{soon}{near}."
         case ReviewOrigin.AUDIT:
             share = f"{100 * review.inclusion:.3g} % of decisions like this"
             return f"Review sample: {policy}{action} it, and {share} are checked by a person."
         case _:
             return "Sent for a person's decision."
-
-
-def why_here_blind(review: Review) -> str:
-    """The same without machine results."""
-    return "Sent for a person's decision." if review.origin is ReviewOrigin.REQUEST else "Waits for a decision."
-
-
-def _closeness(margin: float | None) -> str:
-    if margin is None:
-        return ""
-    if margin == 0:
-        return " (on the boundary to another decision)"
-    return f" ({margin:.2g} from another decision)"

@@ -135,8 +135,12 @@ def settlement_of(decisions: Sequence[HumanDecision], verdict: AnyVerdict | None
     """
     if len(decisions) < reviewers:
         return None
-    votes = [(one, _says_right(one, verdict)) for one in decisions]
-    right, wrong = ([one for one, said in votes if said is side] for side in (True, False))
+    right, wrong = list[HumanDecision](), list[HumanDecision]()
+    for one in decisions:
+        own = verdict is None and one.outcome is Outcome.MODIFY and one.verdict is not None
+        said = False if own else verdict_is_right(one, verdict)  # the judge gave no verdict, and the person did
+        if said is not None:
+            (right if said else wrong).append(one)
     if not right and not wrong:
         return Settlement(Ruling.CANNOT_TELL)
     if len(right) == len(wrong):
@@ -146,12 +150,6 @@ def settlement_of(decisions: Sequence[HumanDecision], verdict: AnyVerdict | None
         return Settlement(Ruling.RIGHT, None if given == verdict else given)
     given = _shared_verdict(wrong, len(right) + len(wrong))
     return Settlement(Ruling.WRONG) if given is None else Settlement(Ruling.CORRECTED, given)
-
-
-def _says_right(decision: HumanDecision, verdict: AnyVerdict | None) -> bool | None:
-    if verdict is None and decision.outcome is Outcome.MODIFY and decision.verdict is not None:
-        return False  # the judge gave no verdict, and the person did
-    return verdict_is_right(decision, verdict)
 
 
 def _shared_verdict(decisions: Sequence[HumanDecision], votes: int) -> AnyVerdict | None:

@@ -42,7 +42,14 @@ def decision_from(
     """
     person, corrected = reviewer_name(reviewer), _verdict(verdict, review, judgment)
     if outcome is None:
-        outcome, blind = _compared(review, judgment, corrected), True
+        if corrected is None:
+            raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
+        if judgment is None:
+            what = "a case has no verdict" if review.subject == "case" else "there is no verdict in the store"
+            hint = f"give --outcome ({', '.join(Outcome)})"
+            raise InputError(f"review {review.review_id}: {what} to compare yours with: {hint}")
+        alike = judgment.verdict is not None and same_answer(judgment.verdict, corrected)
+        outcome, blind = Outcome.APPROVE if alike else Outcome.MODIFY, True
         corrected = None if outcome == Outcome.APPROVE else corrected
     if outcome not in list(Outcome):
         raise InputError(f"no such outcome {outcome!r}: one of {', '.join(Outcome)}")
@@ -156,19 +163,6 @@ def _check_on_scale(verdict: AnyVerdict, scale: Scale | None, where: str) -> Non
         raise InputError(f"{where}: the grade {verdict} lies off the scale from {ends}")
     if isinstance(verdict, Category) and named and verdict.value not in scale:
         raise InputError(f"{where}: the category {verdict} is not one of {name_list(list(map(str, scale)))}")
-
-
-def _compared(review: Review, judgment: Judgment | None, verdict: AnyVerdict | None) -> Outcome:
-    if verdict is None:
-        raise InputError(f"say --outcome ({', '.join(Outcome)}), or your own --verdict to decide blind")
-    if judgment is None:
-        what = "a case has no verdict" if review.subject == "case" else "there is no verdict in the store"
-        raise InputError(
-            f"review {review.review_id}: {what} to compare yours with: give --outcome ({', '.join(Outcome)})"
-        )
-    if judgment.verdict is None:
-        return Outcome.MODIFY
-    return Outcome.APPROVE if same_answer(judgment.verdict, verdict) else Outcome.MODIFY
 
 
 def _scores(texts: Sequence[str]) -> dict[str, float]:

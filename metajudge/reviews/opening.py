@@ -1,8 +1,7 @@
 """Which vetted judgments people are asked about: what a policy sends to review, and an audited share of the rest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from metajudge.decision.deciding import criteria_of
 from metajudge.decision.policy import NO_RULE, ReviewRule
@@ -15,8 +14,7 @@ PRIORITY = {Action.REVIEW_PRIORITY: 0, Action.REVIEW: 1}
 AUDIT_PRIORITY = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(NamedTuple):
     """What a review says of a judgment, under its names; no texts.
 
     Attributes:
@@ -38,11 +36,6 @@ class Reviewed:
         item = judgment.item
         own = (judgment.id, judgment.digest, item.id, judgment.judge, item.category, judgment.verdict)
         return cls(*own, item.scale, judgment.correct, item.digest)
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of a review that it gives."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def review_of(
@@ -83,10 +76,8 @@ def review_of(
     return Review(
         review_id=Review.id_for(one.subject_digest, policy),
         action=decision.action.value,
-        priority=place.priority,
         margin=decision.margin,
-        origin=place.origin,
-        inclusion=place.inclusion,
+        **place._asdict(),
         policy=policy,
         score=assessment.final_score,
         probability=assessment.probability,
@@ -97,12 +88,11 @@ def review_of(
         criterion_weights=dict(criterion_weights or {}),
         scale=scale,
         blind=rule.is_blind(audited=place.origin is ReviewOrigin.AUDIT),
-        **one.fields,
+        **one._asdict(),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Why something is reviewed, how soon, and with which probability such a thing is reviewed at all."""
 
     origin: ReviewOrigin

@@ -5,7 +5,7 @@ assessment: a person who saw any row of a judgment has seen the machine's opinio
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 KIND = "seen"
@@ -32,16 +32,12 @@ class Onlooker:
     reviewer: str | None = None
     session: str | None = None
 
-    def is_same(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record is about this person."""
-        return (self.reviewer is not None and record.get("reviewer") == self.reviewer) or (
-            self.session is not None and record.get("session") == self.session
-        )
-
 
 async def has_seen(log: SeenLog, subject_id: str, person: Onlooker) -> bool:
     """Whether a person was shown the automatic result on a subject."""
-    return any(person.is_same(one.payload) for one in await log.entries(KIND, _subject(subject_id)))
+    marks = {name: mark for name, mark in asdict(person).items() if mark is not None}
+    entries = await log.entries(KIND, _subject(subject_id))
+    return any(one.payload.get(name) == mark for one in entries for name, mark in marks.items())
 
 
 async def remember_seen(log: SeenLog, subject_ids: Collection[str], person: Onlooker, *, now: float) -> None:

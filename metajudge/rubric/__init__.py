@@ -92,7 +92,7 @@ def validate_rubric_text(text: str, source: str) -> Rubric:
         RubricError: every problem found, one a line: source, path inside it, what is accepted, what was found.
     """
     what = "rubric is a mapping with name, title, description and criteria"
-    return parse_record(text, source, what, Rubric, RubricError, _known_fields)
+    return parse_record(text, source, what, Rubric, RubricError)
 
 
 @cache
@@ -105,9 +105,3 @@ def _builtin(name: str, prompt_set: int | None = None) -> Rubric:
         if prompt_set is not None and prompt_set <= last and there.is_file():
             return validate_rubric_text(there.read_text("utf-8"), f"v{last}/{name}.yaml")
     return validate_rubric_text((folder / f"{name}.yaml").read_text("utf-8"), f"{name}.yaml")
-
-
-def _known_fields(loc: tuple[int | str, ...]) -> list[str]:
-    if len(loc) == 1:
-        return list(Rubric.model_fields)
-    return list(Criterion.model_fields if loc[0] == "criteria" else Scale.model_fields)

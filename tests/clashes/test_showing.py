@@ -1,13 +1,11 @@
 """Clashes before people: what a blind reviewer sees, and decisions as calls."""
 
-from dataclasses import asdict
-
 import pytest
 
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.record import ClashRecord
 from metajudge.clashes.reviews import calls_of, clash_decision, clashes_in, labelled_calls, open_reviews
-from metajudge.clashes.sheet import blind_sheet, blind_texts, in_labels, ranking_by_label
+from metajudge.clashes.sheet import blind_texts, in_labels, ranking_by_label
 from metajudge.errors import InputError
 from metajudge.reviews.review import ReviewOrigin
 from metajudge.types import Item, Ranking
@@ -54,16 +52,6 @@ def test_a_verdict_by_label_or_by_name_is_a_ranking_of_candidates(text, groups):
 def test_a_verdict_that_does_not_rank_every_answer_once_is_refused_with_an_example(text):
     with pytest.raises(InputError, match="R1>R2>R3"):
         ranking_by_label(text, LABELS)
-
-
-# What a reader of one evaluation gets who has not decided.
-async def test_a_blind_sheet_has_no_name_no_ranking_and_no_score():
-    answers = question(owl="I am Claude, made by Anthropic", fox="Yes")
-    sheet = blind_sheet(await one(answers, panel(ranks_by(LONG, score=4), ranks_by(SHORT))), {"R1": "owl", "R2": "fox"})
-    assert list(sheet.answers) == ["R1", "R2"]
-    hidden = ("owl", "fox", "Claude", "Anthropic", "j1", "They differ", "wins")
-    assert [name for name in hidden if name in str(asdict(sheet))] == []
-    assert sheet.criteria
 
 
 def test_labels_in_prose_are_whole_words():

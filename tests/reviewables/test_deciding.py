@@ -109,8 +109,8 @@ def test_a_blind_export_is_filled_in_by_labels_and_imported(tmp_path, ending, ou
 
     done, made = run(record())
     seen = f"{file}:2: review {ids['judgment']} counts as seen: an outcome (modify) is about the machine's result"
-    assert [one.new for one in done] == [1, 0]
-    assert [line.split(";")[0] for line in done[0].seen] == ([seen] if outcome else [])
+    assert [new for new, _ in done] == [1, 0]
+    assert [line.split(";")[0] for line in done[0][1]] == ([seen] if outcome else [])
     told = (made.outcome, made.verdict.winner, made.origin, made.blind)
     assert told == (Outcome.MODIFY, SECOND, "import", not outcome)
     assert made.reason == reason
