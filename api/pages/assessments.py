@@ -11,7 +11,7 @@ from pydantic import Field
 
 from metajudge.calibration.domain import outside_domain
 from metajudge.calibration.promise import Promise
-from metajudge.reviewables.wording import signal_lines
+from metajudge.evidence.words import signal_lines
 from metajudge.store import browsing
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.store.redaction import without_label

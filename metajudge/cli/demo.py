@@ -58,7 +58,7 @@ def _lines(found: Demonstration, blocks: str) -> Iterator[str]:
     rows = found.rows
     every, discarded = rows["all"], rows["discarded"]
     yield f"{every.n} recorded judgments of {found.judges} fictional judges: which can be trusted?"
-    yield "Free evidence and the sample's own labels: no model asked, no key, no network."
+    yield "Free evidence alone: no model asked, no key, no network; labels only count."
     yield ""
     yield from (_bar(*row, blocks) for row in (("all verdicts", every), ("kept", rows["kept"])))
     silent, questions = rows["no_verdict"].n, every.share.clusters if every.share else 0
@@ -90,9 +90,7 @@ def _bar(name: str, row: Counted, blocks: str) -> str:
 def _example(name: str, one: Vetted) -> Iterator[str]:
     judgment = one.judgment
     outcome = "right" if one.right else "wrong"
-    p = one.assessment.probability
-    trust = f"P(right) {p:.2f}" if p is not None else f"score {one.trust:.1f} of 5"
-    yield f"{name:<10} {judgment.id}: {judgment.verdict}, {trust}, by the label {outcome}"
+    yield f"{name:<10} {judgment.id}: {judgment.verdict}, score {one.score:.1f} of 5, by the label {outcome}"
     yield _indented(f'"{judgment.item.question.splitlines()[0]}"')
     yield _indented("Why: " + "; ".join(one.because) + ".")
 

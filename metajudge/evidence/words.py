@@ -1,9 +1,39 @@
 """What free evidence says about a judgment, in words for people."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from metajudge.evidence.peers import PeerSupport
+from metajudge.files.packaged import packaged
 from metajudge.types import AnyVerdict, Category, Grade, SignalValue
+
+Tone = Literal["", "good", "warn", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignalLine:
+    """A signal as a sentence; ``present`` is False if it is missing, and ``words`` give the reason."""
+
+    title: str
+    words: str
+    detail: str
+    tone: Tone
+    present: bool
+
+
+def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
+    """Every signal as a sentence."""
+    found = []
+    for name, value in (signals or {}).items():
+        known = packaged("evidence", "signals").get(name, {"title": name})
+        if value.value is None:
+            found.append(SignalLine(known["title"], f"None: {value.detail or value.state}.", "", "", present=False))
+        else:
+            words, tone = known.get(value.state, (f"{value.state}: {value.value:.3g}", ""))
+            found.append(SignalLine(known["title"], words, value.detail, tone, present=True))
+    return found
+
 
 _ORDER = {
     "agree": "the same verdict when the answers swap places",

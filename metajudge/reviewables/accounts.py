@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from metajudge.evidence.words import missing_evidence
+from metajudge.evidence.words import missing_evidence, signal_lines
 from metajudge.files.command_line import command
 from metajudge.reviewables.reviewable import number
-from metajudge.reviewables.wording import signal_lines
 from metajudge.strategies.rule import rule_of
 from metajudge.types import AgentResult, Assessment, Judgment, Status
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from metajudge.clashes.sheet import telling_names
+from metajudge.evidence.words import signal_lines
 from metajudge.judging.identity import hide_identities
 from metajudge.reviewables.labels import in_reviewers_words, judges_labels, labels_for
 from metajudge.reviewables.reviewable import Reviewable, number, written
 from metajudge.reviewables.sheet import Cue, Fact, Passage, Section, Table
-from metajudge.reviewables.wording import signal_lines
 from metajudge.types import AgentResult, Assessment, Category, Grade, Judgment
 
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from metajudge.evidence.words import Tone
 from metajudge.reviews.review import Kind
 
 PassageKind = Literal["question", "response", "reference", "context", "output", "criteria", "instruction", "notice"]
 Asks = Literal["comparison", "ranking", "grade", "category", "outcome"]
-Tone = Literal["", "good", "warn", "bad"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,6 @@
-"""Sentences for what a machine decided and for why a review is here. Pure."""
+"""Sentences for why a review is here. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from metajudge.files.packaged import packaged
-from metajudge.reviewables.sheet import Tone
 from metajudge.reviews.review import Review, ReviewOrigin
-from metajudge.types import SignalValue
 
 ACTIONS = {
     "APPROVE": "approved",
@@ -14,30 +8,6 @@ ACTIONS = {
     "REVIEW_PRIORITY": "sent to review first",
     "REJECT": "rejected",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SignalLine:
-    """A signal as a sentence; ``present`` is False if it is missing, and ``words`` give the reason."""
-
-    title: str
-    words: str
-    detail: str
-    tone: Tone
-    present: bool
-
-
-def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
-    """Every signal as a sentence."""
-    found = []
-    for name, value in (signals or {}).items():
-        known = packaged("reviewables", "signals").get(name, {"title": name})
-        if value.value is None:
-            found.append(SignalLine(known["title"], f"None: {value.detail or value.state}.", "", "", present=False))
-        else:
-            words, tone = known.get(value.state, (f"{value.state}: {value.value:.3g}", ""))
-            found.append(SignalLine(known["title"], words, value.detail, tone, present=True))
-    return found
 
 
 def why_here(review: Review, *, blind: bool) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.verdicts import Verdicts
-from metajudge.reviewables.wording import signal_lines
+from metajudge.evidence.words import signal_lines
 from metajudge.stats.arrays import Bools
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import PROBABILITY_CUT

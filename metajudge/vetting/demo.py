@@ -3,6 +3,7 @@
 The sample's three judges are fictional; it shows how vetting works and measures nothing.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,7 +11,7 @@ from importlib.resources import files
 from metajudge.errors import OutputError
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.units import Clusters
-from metajudge.reviewables.wording import signal_lines
+from metajudge.evidence.words import signal_lines
 from metajudge.types import Assessment, Judgment
 from metajudge.vetting.answer import WEIGHED
 
@@ -28,10 +29,9 @@ class Vetted:
         return self.judgment.correct is True
 
     @property
-    def trust(self) -> float:
-        """The probability of being right, where there is one, else the score."""
-        found = self.assessment.probability
-        return (self.assessment.final_score or 0.0) if found is None else found
+    def score(self) -> float:
+        """Of free evidence, in [1, 5]."""
+        return self.assessment.final_score or 0.0
 
     @property
     def because(self) -> tuple[str, ...]:
@@ -82,24 +82,32 @@ def save_sample(path: str) -> None:
 
 
 def demonstrate() -> Demonstration:
-    """Vets the sample as ``metajudge vet`` does without agents."""
-    from metajudge.blocking import vet  # after help
-
+    """Vets the sample as ``metajudge vet --calibration none`` does: labels count what was kept, and decide nothing."""
     judgments = sample_judgments()
     counts = Counts(clusters=Clusters(judgments))
-    vetted = [Vetted(*both) for both in zip(judgments, vet(judgments), strict=True)]
+    vetted = [Vetted(*both) for both in zip(judgments, asyncio.run(_vetted(judgments)), strict=True)]
     for one in vetted:
         counts.add(one.judgment, one.assessment)
     kept = [one for one in vetted if one.assessment.kept]
     return Demonstration(
         judges=len({judgment.judge for judgment in judgments}),
         rows=counts.rows(),
-        example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.trust),
+        example_kept=_clearest(kept, lambda one: one.right, lambda one: -one.score),
         example_discarded=_clearest(
-            [one for one in vetted if one.assessment.kept is False], lambda one: not one.right, lambda one: one.trust
+            [one for one in vetted if one.assessment.kept is False], lambda one: not one.right, lambda one: one.score
         ),
         fooled=tuple(one for one in kept if not one.right),
     )
+
+
+async def _vetted(judgments: list[Judgment]) -> list[Assessment]:
+    from metajudge.vetting.engine import Engine  # after help
+    from metajudge.vetting.finishing import NO_CALIBRATION
+
+    found: dict[int, Assessment] = {}
+    async with Engine(calibration=NO_CALIBRATION) as engine:
+        await engine.vet_all(judgments, on_result=lambda place, _, one: found.update({place: one}))
+    return [found[place] for place in sorted(found)]
 
 
 def _clearest(vetted: list[Vetted], fits: Callable[[Vetted], bool], key: Callable[[Vetted], float]) -> Vetted:

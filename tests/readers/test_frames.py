@@ -94,7 +94,7 @@ def test_missing_values_of_every_kind_are_absent_and_never_text() -> None:
 def test_assessments_become_a_tidy_frame() -> None:
     frame = to_pandas(vet(judgments()[:2]))
     assert list(frame["judgment_id"]) == ["a", "b"]
-    assert list(frame["status"]) == ["unscored", "failed"]
+    assert list(frame["status"]) == ["assessed", "failed"]
     assert (frame["failure"].iloc[1], pandas.isna(frame["score"].iloc[1])) == ("no_verdict", True)
     assert "signal.order" in frame.columns
     assert to_dataset(vet(judgments()[:1])).column_names == list(to_pandas(vet(judgments()[:1])).columns)

@@ -26,7 +26,7 @@ def demo(folder, *arguments, **environment):
 
 def test_it_keeps_exactly_what_vetting_keeps():
     judgments = [Judgment.model_validate_json(line) for line in sample_text().splitlines()]
-    vetted = vet(judgments)
+    vetted = vet(judgments, calibration="none")
     kept = {one.judgment_id for one in vetted if one.accepted}
     found = demonstrate()
     right = sum(bool(one.correct) for one in judgments if one.id in kept)

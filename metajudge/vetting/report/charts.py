@@ -5,9 +5,9 @@ from typing import Final
 
 import numpy as np
 
+from metajudge.evidence.words import signal_lines
 from metajudge.report.document import CoverageChart, Curve, CurvePoint, Exhibit, Histogram, HistogramPart, Mark, Passage
 from metajudge.reviewables.judgments import blind_texts
-from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import Rule
 from metajudge.types import Assessment, Judgment

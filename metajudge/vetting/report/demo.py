@@ -89,7 +89,7 @@ def write_demo_report(path: Path) -> str | None:
     try:
         if path.exists() and MARK not in path.read_text("utf-8", "replace"):
             return f"{path} is another file and is not overwritten; --report NAME.html takes another name"
-        report = report_of_results(judgments, vet(judgments), place=PLACE)
+        report = report_of_results(judgments, vet(judgments, calibration="none"), place=PLACE)
         write_report(report, path)
     except (MetajudgeError, OSError) as error:
         return f"{path} was not written: {error}"

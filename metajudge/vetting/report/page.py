@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from metajudge.evidence.counting import Counted, Counts, without_comparison
+from metajudge.evidence.words import signal_lines
 from metajudge.files.command_line import command
 from metajudge.installation import __version__
 from metajudge.report.document import Absent, Block, Cell, Column, Listing, Report, Section, Table, Tile, Tiles
 from metajudge.report.tables import Head, counts_table, table_with
-from metajudge.reviewables.wording import signal_lines
 from metajudge.stats.clustered import ClusteredProportion
 from metajudge.types import SignalValue
 from metajudge.types.right import DEFAULTS
