@@ -139,3 +139,35 @@ def test_running_again_is_no_other_answer_and_the_page_of_another_program_stays(
     (tmp_path / "in.vet.html").write_text("mine")
     assert "in.vet.html is another file" in run("vet", "in.jsonl").stderr
     assert (tmp_path / "in.vet.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize("key", ["id", "item_id", "pair"])
+def test_a_table_with_usual_names_is_read_without_a_question(tmp_path, monkeypatch, key):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n},Question {n}?,one {n},two {n},owl,{'A' if n % 3 else 'tie'}" for n in range(40)]
+    table = "\n".join([f"{key},question,response_a,response_b,judge,verdict", *rows])
+    (tmp_path / "in.csv").write_text(table)
+    done = run("vet", "in.csv", "--json")
+    assert done.code == 0, done.stderr
+    assert (done.json()["judgments"], done.json()["found"][0]) == (40, "40 pairs by owl on 40 questions")
+    assert "in.csv is read by the names of its columns: --map verdict=verdict" in done.stderr
+    for unclear in (table.replace("verdict", "result", 1), table.replace(",A\n", ",1\n").replace("tie", "2")):
+        (tmp_path / "in.csv").write_text(unclear)
+        refused = run("vet", "in.csv")
+        assert (refused.code, "`metajudge import in.csv` asks about each" in refused.stderr) == (2, True), (
+            refused.stdout
+        )
+
+
+def test_on_a_terminal_what_a_table_leaves_open_is_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"Question {n}?,one {n},two {n},owl,{1 + n % 2}" for n in range(40)]
+    (tmp_path / "in.csv").write_text("\n".join(["question,response_a,response_b,judge,verdict", *rows]))
+    answers = iter(["A", "B", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    done = run("vet", "in.csv")
+    assert done.code == 0, done.stderr
+    assert "keep 0 of 40" in done.stdout
+    assert next(answers, None) is None
+    assert "keep 0 of 40" in run("vet", "in.csv").stdout, "the answers are saved"
