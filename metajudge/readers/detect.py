@@ -169,7 +169,7 @@ def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
         raise InputError(f"{name} contains no judgment that can be read: {found}; {EXPECTED}")
     rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
     guess = guess_mapping(columns, rows)
-    if guess.is_sure and not values:
+    if guess.is_sure and not values and all(one.column in columns for one in guess.fields):
         return _mapped(table, guess.mapping, f"{name} is read by the names of its columns: {guess.mapping.to_flags()}")
     reason = f": {found}" if found else ""
     if len(guess.fields) < 3:

@@ -344,7 +344,7 @@ def test_scores_have_a_line_for_every_labelled_judgment_and_null_where_nothing_i
     lines = [json.loads(line) for line in score_lines(bench, (), fit_out_of_fold(bench, 1))]
     assert len(lines) == 240
     assert all(0 < line["probability"] < 1 and line["judge"] and line["correct"] in (True, False) for line in lines)
-    few = Bench(Request(benchmark="file"), open_judgments([written(tmp_path / "few.jsonl", verdicts(3))]))
+    few = Bench(Request(benchmark="file"), open_judgments([written(tmp_path / "few.jsonl", verdicts(1))]))
     fitted = fit_out_of_fold(few, 1)
     assert {json.loads(line)["probability"] for line in score_lines(few, (), fitted)} == {None}
     assert any(note.startswith("nothing is fitted for verdicts of kind category") for note in fitted.meaning)

@@ -168,4 +168,4 @@ def test_the_stored_answer_is_small_and_has_no_texts(vet, tmp_path):
     [(owner, body)] = in_store(tmp_path / "s.db", lambda store: store.ask(lambda c: c.execute(query).fetchall()))
     assert owner == "metajudge vet"
     assert crowd(1)[0].item.question.encode() not in body
-    assert len(body) < 6_000
+    assert len(body) < 10_000

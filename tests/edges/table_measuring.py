@@ -125,6 +125,14 @@ _CALIBRATE: dict[str, Series] = {
         tolerance=FIT,
         slow=True,
     ),
+    "calibrate_history": series(
+        "vet made60.jsonl --strategy signals --calibration none --json",
+        "calibrate history --judge ash",
+        "calibrate history",
+        "calibrate history --judge ash --activate 0",
+        "calibrate history --judge nobody",
+        tolerance=FIT,
+    ),
     "calibrate_weights": series(_SCORES, "calibrate weights --data made12.jsonl --agent-scores a.jsonl", tolerance=FIT),
     "calibrate_cascade": series(
         _SCORES,

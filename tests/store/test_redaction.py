@@ -20,7 +20,7 @@ from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, It
 
 REVIEWED = {
     Item: "id question responses category label reference models labels scale conversation metadata question_id",
-    Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta",
+    Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta defaulted",
     CriterionScore: "score explanation not_applicable source reported digit_mass fallback spread",
     Failure: "kind message",
     SignalValue: "value state detail",
@@ -28,7 +28,7 @@ REVIEWED = {
     "latency_s prompt_digest reported_model scoring fine_score samples valid_samples spread draws mended",
     Assessment: "version judgment_id item_id judge status final_score score_bounds accepted decided_by cut cut_from renormalised failure not_applicable "
     "agents summariser signals cascade decision probability probability_marks probability_source probability_threshold calibrated calibration guarantee outside_guarantee strategy threshold category route rubric rubric_digest prompt_digest prompt_version "
-    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do given_kept mended",
+    "panel_digest judgment_digest seed calls cached_calls cost_usd usage metajudge_version given_to_do given_kept mended defaulted",
 }
 
 

@@ -11,8 +11,9 @@ from tests.stored.commands import run
 EXPECTED = expected_results()
 STILL_RUN = ("panels", "evidence", "verdicts", "people")
 """Kinds whose commands stay and find everything in the store; what the others stored is read elsewhere."""
-CHANGED = {"vet_shipped", "vet_calibrated", "vet_policy", "vet_promised"}
-"""What comes out otherwise: the shipped default has other numbers, and P or the policy decides."""
+CHANGED = {"vet_shipped", "vet_calibrated", "vet_policy", "vet_promised", "vet_signals"}
+"""What comes out otherwise: the shipped default has other numbers, and P (of labels in the file, too) or the policy
+decides."""
 RESUMED = ("clash.attempts.jsonl", "clash_given.attempts.jsonl", "peers.ballots.jsonl", "peers.ballots.answers.jsonl")
 
 
