@@ -27,8 +27,8 @@ TARGETS = {
     "metajudge.decision": "decision",
     "metajudge.calibration": "calibration",
     **dict.fromkeys(("metajudge.agents", "metajudge.prompts", "metajudge.strategies"), ""),
-    **dict.fromkeys((f"metajudge.judging.{name}" for name in ("pairwise", "grading", "criteria", "replies")), ""),
-    **dict.fromkeys(("metajudge.judging.ranking_replies", "metajudge.cases.run", "metajudge.cases.judge"), ""),
+    **dict.fromkeys((f"metajudge.judging.{name}" for name in ("judges", "criteria", "ranking_replies")), ""),
+    **dict.fromkeys(("metajudge.cases.run", "metajudge.cases.judge"), ""),
 }
 """Beginnings of names of modules, each with the folder of number tests that belongs to it; none for what asks models."""
 

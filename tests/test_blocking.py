@@ -1,8 +1,6 @@
 """The functions for scripts and notebooks."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -18,14 +16,6 @@ from tests.doubles.judging import item, prefers, verdict
 from tests.doubles.judgments import judgment
 from tests.doubles.judgments import reply as score
 from tests.doubles.ranking import ranks_by
-
-TASKS = ("metajudge.cases", "metajudge.clashes", "metajudge.judging", "metajudge.peers", "jinja2")
-
-
-def test_importing_the_functions_loads_no_task():
-    code = f"import sys, metajudge.blocking; print([name for name in sys.modules if name.startswith({TASKS!r})])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 class TestInANotebook:

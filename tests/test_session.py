@@ -13,7 +13,6 @@ from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.totals import RunTotals
 from metajudge.session import Session
-from metajudge.settings import Settings
 from metajudge.store import open_store
 
 
@@ -59,16 +58,6 @@ class TestModels:
         assert (model.name, model.model.name, model.dropped) == ("a", "gpt-4o-mini", ())
         assert (model.parameters.temperature, model.parameters.seed) == (0.5, 7)
 
-    async def test_settings_of_vetting_are_dropped_and_a_notice_says_which_once(self):
-        heard = []
-        async with session(panel=panel(PLAIN, OF_VETTING), notify=heard.append) as one:
-            first, second = one.models()
-            one.models()
-        assert (first.dropped, second.dropped) == ((), ("role", "samples", "weight"))
-        assert [line for line in heard if "dropped" in line] == [
-            "agent b: role, samples, weight dropped: only vetting uses such settings"
-        ]
-
     async def test_a_task_that_weighs_votes_keeps_the_weight_of_the_agent_or_of_the_object_in_its_place(self):
         async with session(panel=panel(OF_VETTING)) as one:
             (model,) = one.models(weighted=True)
@@ -79,12 +68,6 @@ class TestModels:
             assert list(models) == ["a", "b"]
             assert await ask(models["a"]) == "mine"
         assert models["b"].name == "gpt-4o-mini"
-
-    async def test_a_panel_is_asked_with_its_own_seed(self):
-        async with session(panel=panel(PLAIN), seed=7) as one:
-            (seeded,) = one.models(panel(PLAIN).model_copy(update={"seed": 3}))
-            (unseeded,) = one.models(panel(PLAIN))
-        assert (seeded.parameters.seed, unseeded.parameters.seed) == (3, None)
 
     async def test_nobody_to_ask_two_of_one_name_and_a_session_that_is_not_open_are_errors(self):
         async with session() as one:
@@ -98,12 +81,6 @@ class TestModels:
             session(ScriptedModel([], name="x"), ScriptedModel([], name="x"))
         with pytest.raises(ConfigurationError, match=r"the session is not open: use it as `async with Session"):
             session(panel=panel(PLAIN)).models()
-
-    async def test_the_key_is_in_the_variable_that_the_agent_names(self, monkeypatch):
-        monkeypatch.setenv("OTHER_KEY", "found")
-        agent = AgentConfig(name="a", model="openai:gpt-4o", api_key_env="OTHER_KEY")
-        async with Session(settings=Settings.load()) as one:
-            assert [model.name for model in one.models([agent])] == ["a"]
 
 
 class TestRecording:

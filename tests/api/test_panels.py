@@ -29,18 +29,3 @@ def test_weights_are_used_where_votes_are_weighed_and_named_where_not(serve, mod
     clash = client.post("/v1/clash", json={"item": ITEM}).json()
     assert not [one for one in clash["notices"] if "dropped" in one]
     assert {vote["weight"] for vote in clash["votes"]} == {2.0}
-
-
-class TestPoliciesThatDoNotFit:
-    def test_a_vote_under_a_policy_over_scores_is_refused_before_anybody_is_asked(self, serve, models):
-        server = models()
-        agents = [{"name": n, "model": f"openai:{n}@{server.url}"} for n in "ab"]
-        client = serve(panels={"default": panel_config({"agents": agents})})
-        asked = {"judgment": record(), "policy": "verdict_score"}
-        for path in ("/v1/vet", "/v1/vet/stream"):
-            answer = client.post(path, json={**asked, "strategy": "majority_vote"})
-            assert answer.status_code == 422
-            assert "strategy majority_vote gives votes" in answer.json()["detail"]
-        assert server.count == 0
-        found = client.post("/v1/vet", json=asked).json()
-        assert (found["strategy"], found["do"]["source"]) == ("weighted_average", "policy")

@@ -62,12 +62,3 @@ def test_an_event_s_id_is_the_cursor_that_leads_on_after_it(store, serve):
     of_before = str(ids[1] - queue.FIRST_CURSOR)
     again = client.get(f"{location}/events", headers={"last-event-id": of_before}).text
     assert again == rest, "a stream that an earlier version began cannot go on"
-
-
-@pytest.mark.parametrize("cursor", [0, 17, 99_999])
-def test_a_cursor_of_an_earlier_version_is_refused_rather_than_misread(store, serve, cursor):
-    client = serve(store=store)
-    location = client.post("/v1/vet/batch", json=records(1)).headers["location"]
-    answer = client.get(f"{location}/results", params={"after": cursor})
-    assert answer.status_code == 422
-    assert "start again without `after`" in answer.json()["detail"]

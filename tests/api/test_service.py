@@ -7,7 +7,6 @@ import pytest
 from tests.api.conftest import app_module, panel_of, running
 from tests.doubles.judgments import judgment
 
-hosts = importlib.import_module("metajudge.api.hosts")
 keys = importlib.import_module("metajudge.api.keys")
 server = importlib.import_module("metajudge.api.server")
 KEY = "mj_7Qm3vXr0pLwZt5Yh9Ke2Ds8Ua1"

@@ -11,14 +11,13 @@ from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
-from metajudge.calibration.guarantee import Guarantee
-from metajudge.calibration.procedures import Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments
 from metajudge.report.html import to_html
 from tests.benchmarks.benches import bench_of
 from tests.doubles.judgebench import game, pair
+from tests.doubles.promised import promise
 
 PAIRS = 40
 
@@ -54,12 +53,6 @@ def fitted(tmp_path_factory):
     return fit_calibration(table, folds=2, repeats=1)
 
 
-def guarantee(threshold=0.75, **changes):
-    data = {"threshold": threshold, "target": 0.9, "delta": 0.1, "questions": 40, "kept": 30, "errors": 0}
-    data |= {"precision": 1.0, "lower": 0.92, "coverage": 0.75, "unit": "one_per_question", "seed": 0}
-    return Guarantee.model_validate({**data, "procedure": Procedure(grid=(0.9,)), **changes})
-
-
 @pytest.fixture
 def file(fitted, tmp_path):
     def write(*guarantees):
@@ -77,7 +70,7 @@ def rows_of(findings, judge):
 
 def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
     bench = bench_of(place, judges=("owl",))
-    findings = bench.findings(bench.plan(), (), load_calibrated(file(guarantee()), bench))
+    findings = bench.findings(bench.plan(), (), load_calibrated(file(promise(0.75, target=0.9)), bench))
     rows = rows_of(findings, "owl")
     guaranteed = rows["guaranteed 90 %"]
     assert guaranteed.threshold.value == 0.75
@@ -94,7 +87,7 @@ def test_rows_at_given_coverage_and_at_the_guarantee(place, file):
 
 def test_questions_of_the_fit_are_never_kept_under_the_guarantee(folder, file):
     bench = bench_of(folder(*records(SEEN)), judges=("owl",))
-    calibrated = load_calibrated(file(guarantee(0.01)), bench)
+    calibrated = load_calibrated(file(promise(0.01, target=0.9)), bench)
     findings = bench.findings(bench.plan(), (), calibrated)
     assert not [name for name in rows_of(findings, "owl") if name.startswith("guaranteed")]
     (owl,) = findings.judges
@@ -107,7 +100,7 @@ def test_questions_of_the_fit_are_never_kept_under_the_guarantee(folder, file):
 
 def test_a_row_kept_by_a_promise_for_several_judges_claims_nothing_for_one_of_them(place, file, fitted):
     both = fitted.identity.model_copy(update={"judges": ("hawk", "owl")})
-    together = fitted.model_copy(update={"identity": both, "guarantees": (guarantee(),)})
+    together = fitted.model_copy(update={"identity": both, "guarantees": (promise(0.75, target=0.9),)})
     path = file()
     save_calibration(together, path)
     bench = bench_of(place, judges=("owl",))
@@ -128,8 +121,8 @@ def test_evidence_is_that_of_all_records_whatever_the_limit(place, file):
 def test_another_judge_is_refused_unless_told_to_and_marked_then(place, file):
     bench = bench_of(place, judges=("hawk",))
     with pytest.raises(InputError, match="--allow-other-calibration"):
-        load_calibrated(file(guarantee()), bench)
-    told = load_calibrated(file(guarantee()), bench, allow_other_identity=True)
+        load_calibrated(file(promise(0.75, target=0.9)), bench)
+    told = load_calibrated(file(promise(0.75, target=0.9)), bench, allow_other_identity=True)
     findings = bench.findings(bench.plan(), (), told)
     (hawk,) = findings.judges
     assert any(note.endswith("are by a judge the fit does not know.") for note in hawk.notes)

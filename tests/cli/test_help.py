@@ -109,32 +109,6 @@ def test_a_time_limit_that_comes_first_is_exit_code_1_with_the_bound(metajudge, 
 
 
 @pytest.mark.slow
-def test_judgments_without_models_are_refused_and_never_ranked_by_place(metajudge, tmp_path):
-    def one(number, **models):
-        item = {"id": f"q{number}", "question": f"{number}?", "responses": {"A": "x", "B": "y"}}
-        return {
-            "id": f"j{number}",
-            "item": item | ({"models": models} if models else {}),
-            "judge": "g",
-            "verdict": "B>A",
-        }
-
-    path = tmp_path / "j.jsonl"
-    path.write_text("\n".join(json.dumps(one(number)) for number in range(3)), "utf-8")
-    done = metajudge("rank", path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "item.models" in done.stderr
-    assert "--map models.A=COLUMN,models.B=COLUMN" in done.stderr
-
-    rows = [one(1, A="gpt", B="claude"), one(2, A="claude", B="gpt"), one(3, A="gpt", B="claude"), one(4)]
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    done = metajudge("rank", path)
-    assert "2 candidates, 3 ballots" in done.stdout
-    assert "says nothing about any single question" in done.stdout
-    assert done.stderr.count("skipped:") == 1
-
-
-@pytest.mark.slow
 def test_a_model_that_cannot_is_exit_code_1_with_the_kind_of_failure(metajudge):
     (metajudge.folder / "reviews.md").write_text("- right verdict\n- quotes the code\n")
     with LLMServer(answer=lambda _body: json.dumps({"title": "x"})) as server:

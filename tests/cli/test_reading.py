@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import select
-import shlex
 import sys
 from pathlib import Path
 
@@ -297,15 +296,6 @@ def files(tmp_path):
     """A table of grades and a table of people's labels."""
     (tmp_path / "my grades.csv").write_text(GRADES)
     (tmp_path / "people.csv").write_text(PEOPLE)
-
-
-class TestANewcomer:
-    def test_the_next_commands_name_the_files_and_how_they_are_read(self, in_process, files):
-        done = in_process("audit", "my grades.csv", "--labels", "people.csv")
-        vet, *_ = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("metajudge vet ")]
-        words = shlex.split(vet)
-        assert words[2] == "my grades.csv"
-        assert in_process(*words[1:], "--dry-run").returncode == 0
 
 
 class TestOutputs:

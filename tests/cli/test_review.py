@@ -8,32 +8,12 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from metajudge import Engine
 from metajudge.clashes.clash import Clash, Judge, evaluate
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.cli.review import app
 from metajudge.types import Item
-from tests.doubles.judgments import judgment, review_on
 from tests.doubles.ranking import ranks_by
 from tests.reviewables.planted import in_store, plant, run
-
-RECORDS = [judgment(f"j{i}", verdict="A>B") for i in range(4)]
-
-
-@pytest.fixture
-def queue(metajudge):
-    path = metajudge.folder / "metajudge.db"
-
-    async def fill(store):
-        async with Engine(store=store) as engine:
-            await engine.vet_all(RECORDS)
-        changes = {"probability": 0.6, "opened_at": time.time()}
-        opened = [review_on(one, review_id=f"r{i}", margin=i / 10, **changes) for i, one in enumerate(RECORDS)]
-        await store.reviews.open(opened)
-
-    in_store(path, fill)
-    return metajudge
-
 
 RESPONSES = {"gpt-4o": "As GPT-4, made by OpenAI, I say: four, of course.", "claude-3-opus": "4, says Anthropic."}
 

@@ -101,18 +101,3 @@ class MemoryLedger:
 
     async def flush(self) -> None:
         """Everything is kept."""
-
-
-class FakeTime:
-    """A clock that stands still until somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds

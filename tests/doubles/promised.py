@@ -11,14 +11,16 @@ from tests.doubles.crowds import crowd
 SIGNALS = ["order", "strength", "peers"]
 
 
+def promise(threshold=0.6, **changes):
+    """A guaranteed threshold, as a look at labels gives it."""
+    numbers = {"questions": 60, "kept": 40, "errors": 2, "precision": 0.95, "lower": 0.85, "coverage": 0.66}
+    numbers |= {"target": 0.8, "delta": 0.1, "unit": "one_per_question", "seed": 0}
+    return Guarantee(**{"threshold": threshold, "procedure": Procedure(grid=(threshold,)), **numbers, **changes})
+
+
 def guaranteed():
     """A calibration with a guaranteed threshold for its three judges together."""
-    calibration = fit_calibration(build_table(crowd(60), SIGNALS), repeats=1)
-    procedure = Procedure(grid=(0.6,))
-    numbers = {"questions": 60, "kept": 40, "errors": 2, "precision": 0.95, "lower": 0.85, "coverage": 0.66}
-    return calibration.with_guarantee(
-        Guarantee(threshold=0.6, target=0.8, delta=0.1, unit="one_per_question", seed=0, procedure=procedure, **numbers)
-    )
+    return fit_calibration(build_table(crowd(60), SIGNALS), repeats=1).with_guarantee(promise())
 
 
 async def vetted(store, calibration, judgments, share=1.0):

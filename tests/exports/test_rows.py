@@ -10,7 +10,6 @@ from metajudge.types import Label, parse_verdict
 from tests.exports.stored import exported_from, filled
 from tests.exports.vetted import assessment, bar, dropped, exported, judgment, rows_of, single
 
-LONG = "The tide turns twice a day because the moon pulls on the sea. " * 8
 SAME = {"question": "What is a fjord?", "responses": {"A": "A drowned valley.", "B": "A kind of boat."}}
 THREE = {"x": "An answer in full.", "y": "Half an answer, perhaps.", "z": "No answer, sadly."}
 FOUR = {**THREE, "u": "Off the point!"}

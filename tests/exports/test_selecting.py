@@ -7,13 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.calibration.fit import fit_calibration
-from metajudge.calibration.guarantee import Guarantee
-from metajudge.calibration.procedures import Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.exports import ExportRequest, Selection, check, export
 from metajudge.exports.filters import Filters
 from tests.doubles.crowds import crowd
+from tests.doubles.promised import promise
 from tests.exports.stored import exported_from, filled, vetted
 from tests.exports.vetted import assessment, bar, dropped, exported, judgment
 
@@ -91,20 +90,13 @@ def calibration():
     return fit_calibration(build_table(crowd(60), ["order", "strength", "peers"]), repeats=1)
 
 
-def stored(threshold=0.6):
-    return Guarantee(
-        threshold=threshold, target=0.9, delta=0.1, questions=60, kept=40, errors=0, precision=1, lower=0.94,
-        coverage=0.7, unit="one_per_question", seed=0, procedure=Procedure(grid=(0.9,)),
-    )  # fmt: skip
-
-
 def test_a_guarantee_of_the_calibration_file_serves_assessments_made_before_it_was_stored(tmp_path, calibration):
     judgments = [judgment(0), judgment(1)]
     vetted = [
         assessment(one, probability=p, calibration=calibration.digest)
         for one, p in zip(judgments, (0.7, 0.5), strict=True)
     ]
-    selection, limits = guarantee_of(0.9, 0.1), calibration.with_guarantee(stored())
+    selection, limits = guarantee_of(0.9, 0.1), calibration.with_guarantee(promise(target=0.9))
     _, rows = exported(tmp_path / "d", judgments, vetted, selection=selection, calibration=limits)
     assert [row["item_id"] for row in rows] == ["item-0"]
 
@@ -115,7 +107,7 @@ def test_a_guarantee_for_other_scores_is_refused(tmp_path, calibration):
     with pytest.raises(InputError, match="1 probabilities came from another calibration"):
         exported(
             tmp_path / "d", [one], vetted, selection=guarantee_of(0.9, 0.1),
-            calibration=calibration.with_guarantee(stored()),
+            calibration=calibration.with_guarantee(promise(target=0.9)),
         )  # fmt: skip
 
 

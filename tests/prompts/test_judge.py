@@ -35,17 +35,6 @@ def pair(**changes):
     return item(question="What is 2 + 2?", **changes)
 
 
-def test_ids_models_label_and_category_never_reach_the_judge():
-    named = pair(
-        responses={"gpt-x": "four", "claude-x": "five"},
-        models={"gpt-x": "secret-model", "claude-x": "secret-model-2"},
-        label="gpt-x>claude-x",
-        category="secret-category",
-    )
-    prompt = render_pairwise(named, ("gpt-x", "claude-x"))
-    assert prompt == render_pairwise(pair(), ("A", "B"))
-
-
 @pytest.mark.parametrize("order", [("A", "A"), ("A", "C"), ("", "B")])
 def test_an_order_of_other_responses_is_an_error(order):
     with pytest.raises(PromptError, match=r"item 'i1': cannot compare .*; its responses are A, B"):

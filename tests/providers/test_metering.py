@@ -26,7 +26,8 @@ from metajudge.providers.scripted import ScriptedModel
 from metajudge.providers.spec import AgentSpec
 from metajudge.providers.stack import CachedModel
 from metajudge.types import Reply, Usage
-from tests.doubles.model_requests import FakeTime, MemoryLedger, ask
+from tests.doubles.model_requests import MemoryLedger, ask
+from tests.doubles.waiting import Clock
 
 PRICE = FlatPrice.of(1.0, 2.0)
 USUAL = Usage(1000, 0, 0, 100)
@@ -67,8 +68,7 @@ async def test_a_reply_is_counted_priced_and_recorded():
 
 async def test_every_attempt_is_recorded_under_one_key_and_what_never_left_is_not_counted_as_sent():
     model, meter, ledger, _ = metered(ServerError("HTTP 500", status=500), ConnectionFailedError("cut"), answer())
-    time = FakeTime()
-    await RetryingModel(model, RetryPolicy(), sleep=time.sleep).complete(ask())
+    await RetryingModel(model, RetryPolicy(), sleep=Clock().sleep).complete(ask())
     kinds = [(1, "failed", 500), (2, "failed", None), (3, "ok", 200)]
     assert [(c.attempt, c.status, c.http_status) for c in ledger.calls] == kinds
     assert [c.failure_kind for c in ledger.calls] == [FailureKind.SERVER_ERROR, FailureKind.CONNECTION, None]
@@ -150,12 +150,12 @@ class TestUselessAnswers:
 
     async def test_the_reply_or_the_error_in_the_end_carries_what_all_attempts_took(self):
         model, meter, _, _ = metered(BadReplyError("empty", usage=USUAL), ServerError("HTTP 500", status=500), answer())
-        reply = await RetryingModel(model, RetryPolicy(), sleep=FakeTime().sleep).complete(ask())
+        reply = await RetryingModel(model, RetryPolicy(), sleep=Clock().sleep).complete(ask())
         assert (reply.attempts, reply.usage) == (3, USUAL + USUAL)
         assert reply.cost_usd == pytest.approx(0.0024) == pytest.approx(meter.cost_usd)
         model, meter, _, _ = metered(*[BadReplyError("empty", usage=USUAL) for _ in range(3)])
         with pytest.raises(BadReplyError) as failed:
-            await RetryingModel(model, RetryPolicy(attempts=3), sleep=FakeTime().sleep).complete(ask())
+            await RetryingModel(model, RetryPolicy(attempts=3), sleep=Clock().sleep).complete(ask())
         assert (failed.value.attempts, failed.value.usage) == (3, USUAL + USUAL + USUAL)
         assert failed.value.cost_usd == pytest.approx(0.0036) == pytest.approx(meter.cost_usd)
 

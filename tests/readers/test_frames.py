@@ -1,6 +1,4 @@
 import datetime
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +96,6 @@ def test_assessments_become_a_tidy_frame() -> None:
     assert (frame["failure"].iloc[1], pandas.isna(frame["score"].iloc[1])) == ("no_verdict", True)
     assert "signal.order" in frame.columns
     assert to_dataset(vet(judgments()[:1])).column_names == list(to_pandas(vet(judgments()[:1])).columns)
-
-
-def test_neither_pandas_nor_datasets_is_loaded_by_the_import() -> None:
-    code = "import sys, metajudge.readers.frames; print([m for m in ('pandas', 'datasets', 'pyarrow') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "[]"
 
 
 FRAME = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2], "mx": ["x-7b"] * 2, "my": ["y-7b"] * 2}

@@ -1,4 +1,4 @@
-"""Every place of a record of every format, with every kind of wrong value: an error or a reject, never a crash."""
+"""Records whose fields have other types, and the reasons that are given."""
 
 import copy
 import json
@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from metajudge.errors import InputError
 from metajudge.readers import open_judgments, parse_map
+from metajudge.readers.reasons import as_judgment, reason_of
+from metajudge.types import Judgment
+from tests.doubles.judgments import judgment
+from tests.readers.conftest import Record
 from tests.readers.interop_files import INTEROP
 
 WRONG: tuple[Any, ...] = (None, 7, "", "x", "\ud800", True, [], [None], {}, {"a": None}, float("nan"))
@@ -82,3 +87,73 @@ def test_a_wrong_value_anywhere_is_an_error_or_a_reject(tmp_path: Path, name: st
                 continue
             except Exception as error:
                 raise AssertionError(f"{name}: {place} = {wrong!r}") from error
+
+
+def test_what_is_none_is_named_by_its_place():
+    with pytest.raises(InputError, match="judgment 3 of 10 is a list"):
+        as_judgment([], place="judgment 3 of 10")
+    with pytest.raises(InputError, match=r"the judgment is not valid: .*id"):
+        as_judgment({key: value for key, value in judgment().model_dump(mode="json").items() if key != "id"})
+
+
+def reason(data: dict[str, Any]) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Judgment.model_validate(data)
+    return reason_of(caught.value)
+
+
+def item(**changes: Any) -> dict[str, Any]:
+    return {"id": "q1", "question": "2 + 2?", "responses": {"A": "4", "B": "5"}, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"verdict": "C>A"}, "verdict names 'C', but the item's responses are A, B"),
+        ({"verdict": "A>"}, "'verdict' is not a verdict: 'A>'"),
+        ({"verdict": True}, "'true' is not a verdict on 2 responses"),
+        ({"verdict": 4.5}, "a grade judges one response, but 2 were shown"),
+        ({"verdict": [["A"]]}, "a ranking needs at least two responses"),
+        ({"verdict": None}, "verdict is null without a reason: say why in no_verdict"),
+        ({"no_verdict": "?"}, "no_verdict is given although there is a verdict"),
+        ({"version": 2}, "unknown version 2: this metajudge reads version 1"),
+        ({"judge": ""}, "'judge' is empty"),
+        ({"judge": " "}, "'judge' is empty"),
+        ({"judge": 7}, "'judge' must be a string, not 7"),
+        ({"judge": None}, "'judge' must be a string, not null"),
+        ({"order": ["A", "A"]}, "order names a response twice: A, A"),
+        ({"order": ["A", "C"]}, "order names 'C', but the item's responses are A, B"),
+        ({"order": "AB"}, "'order' must be a list, not 'AB'"),
+        ({"order": ["A b"]}, "'A b' is no response id: use letters, digits, '_', '.', '-'"),
+        ({"order": ["A"]}, "verdict names B, which order says the judge was not shown"),
+        ({"labels": ["x"]}, "labels must give one distinct label for each response in order"),
+        ({"score": 1}, "unknown field 'score' (data of your own belongs in 'meta')"),
+        ({"meta": []}, "'meta' must be an object, not a list"),
+        ({"item": "q1"}, "'item' must be an object, not 'q1'"),
+        ({"item": item(responses={})}, "the item has no responses"),
+        ({"item": item(responses={"A": 1, "B": ""})}, "'item.responses.A' must be a string, not 1"),
+        ({"item": item(responses={"A b": "", "B": ""})}, "'A b' is no response id"),
+        ({"item": item(label="A>C")}, "label names 'C', but the item's responses are A, B"),
+        ({"item": item(id="")}, "'item.id' is empty"),
+        ({"item": item(extra=1)}, "unknown field 'item.extra'"),
+    ],
+)
+def test_a_reason_speaks_of_the_users_fields(record: Record, changes: dict[str, Any], expected: str) -> None:
+    found = reason(record(**changes))
+    assert expected in found
+    assert "\n" not in found
+    assert "pydantic" not in found
+    assert "Value error" not in found
+
+
+@pytest.mark.parametrize("field", ["id", "item", "judge", "verdict"])
+def test_a_missing_field_is_named(record: Record, field: str) -> None:
+    data = record()
+    del data[field]
+    assert reason(data).startswith(f"missing field '{field}'")
+
+
+def test_many_faults_are_cut_to_three() -> None:
+    found = reason({"a": 1, "b": 2, "c": 3})
+    assert found.count(";") == 3
+    assert found.endswith("; and 4 more")

@@ -1,5 +1,6 @@
 """Blocks of made assessments, for tests of stores."""
 
+import asyncio
 from random import Random
 
 from metajudge.store import Store
@@ -30,7 +31,14 @@ async def keep(store: Store, *judgments: Judgment) -> int:
     return await store.keep_texts([*map(item_row, judgments)], [*map(judgment_row, judgments)])
 
 
-TABLES = ("items", "judgments", "assessments", "annotations")
+async def save_all(store: Store, *pairs: tuple[Judgment, Assessment], run: str = "run-1") -> None:
+    """Saves assessments in one commit, in this order."""
+    await asyncio.gather(
+        *(store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, run) for one, said in pairs)
+    )
+
+
+TABLES = ("items", "judgments", "assessments", "annotations", "lines")
 
 
 async def rows(store: Store) -> dict[str, list[tuple]]:

@@ -1,6 +1,5 @@
 """Figures and pages over a store: what is counted, what is newest, and what a filter finds."""
 
-import asyncio
 import itertools
 from typing import Any
 
@@ -11,15 +10,9 @@ from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.types import Failure, Judgment
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.store.blocks import save_all
 
 pytestmark = pytest.mark.slow
-
-
-async def keep(store, *pairs, run="run-1"):
-    """All in one commit, in this order."""
-    await asyncio.gather(
-        *(store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, run) for one, said in pairs)
-    )
 
 
 def pair(number, judge="owl", **changes) -> tuple[Judgment, Any]:
@@ -30,7 +23,7 @@ def pair(number, judge="owl", **changes) -> tuple[Judgment, Any]:
 
 @pytest.fixture
 async def many(store):
-    await keep(store, *(pair(number) for number in range(60)))
+    await save_all(store, *(pair(number) for number in range(60)))
     return store
 
 
@@ -64,7 +57,7 @@ class TestPages:
 
     async def test_text_with_quotes_and_line_breaks_is_found_and_cannot_break_the_query(self, store) -> None:
         judgment = made_judgment(1, rationale='He said "no"; DROP TABLE items;\nthen $1 {} %s')
-        await keep(store, (judgment, made_assessment(judgment, 1)))
+        await save_all(store, (judgment, made_assessment(judgment, 1)))
         for text in ('said "no"', "items;\nthen", "$1 {} %s"):
             assert len((await page(store, AssessmentFilter(text=text))).lines) == 1
         assert not (await page(store, AssessmentFilter(text="' OR 1=1 --"))).lines
@@ -72,7 +65,7 @@ class TestPages:
     async def test_an_explanation_that_spells_a_decision_is_not_taken_for_one(self, store) -> None:
         judgment, assessment = pair(0)
         spelt = made_agent("a", "m", (1.0, 2.0, 3.0, 4.0), role='"action":"APPROVE"')
-        await keep(store, (judgment, assessment.model_copy(update={"agents": (spelt,)})))
+        await save_all(store, (judgment, assessment.model_copy(update={"agents": (spelt,)})))
         assert not (await page(store, AssessmentFilter(decision="APPROVE"))).lines
 
     async def test_a_rare_text_is_found_in_the_end_and_what_was_searched_is_counted(self, many, monkeypatch) -> None:
@@ -92,7 +85,7 @@ class TestPages:
 
 class TestOne:
     async def test_forgotten_texts_are_gone_and_numbers_stay(self, store) -> None:
-        await keep(store, pair(1))
+        await save_all(store, pair(1))
         await store.forget("item-1")
         (line,) = (await page(store)).lines
         found = await store.ask(lambda c: browsing.kept_assessment(c, line.number))
@@ -110,7 +103,7 @@ class TestTotals:
         unpriced = records.call(2, cost_usd=None)
         for call in (records.call(0), failed, unpriced):
             store.record_call(call)
-        await keep(store, pair(1))
+        await save_all(store, pair(1))
         (spent,) = await store.ask(lambda c: dashboard.spending(c, 0.0))
         assert (spent.attempts, spent.failed, spent.unpriced) == (3, 1, 1)
         assert spent.cost_usd == pytest.approx(0.001)
@@ -128,13 +121,13 @@ async def test_a_judgment_without_a_verdict_did_not_fail(store) -> None:
     failed = [
         pair(number, failure=Failure(kind=kind, message=why), **lost) for number, (kind, why) in enumerate(reasons)
     ]
-    await keep(store, *failed, pair(3, accepted=True))
+    await save_all(store, *failed, pair(3, accepted=True))
     days = await store.ask(lambda c: dashboard.outcomes_by_day(c, 0.0))
     assert {one.kind: one.n for one in days} == {"no_verdict": 2, "failed": 1, "kept": 1}
     totals = await store.ask(lambda c: dashboard.run_totals(c, ["run-1"]))
     assert totals["run-1"].outcomes == {"no_verdict": 2, "failed": 1, "kept": 1}
     assert totals["run-1"].assessments == 4
-    await keep(store, pair(1, accepted=False), run="run-2")  # the first run is compared by its own versions now
+    await save_all(store, pair(1, accepted=False), run="run-2")  # the first run is compared by its own versions now
     totals = await store.ask(lambda c: dashboard.run_totals(c, ["run-1", "run-2"]))
     assert totals["run-1"].outcomes == {"no_verdict": 2, "failed": 1, "kept": 1}
     assert totals["run-2"].outcomes == {"not_kept": 1}

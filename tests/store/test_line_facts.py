@@ -1,4 +1,4 @@
-"""Lines of the current versions, facts of each line, and figures over them, as counted one by one on both databases."""
+"""Facts of each line, and figures over them, as counted one by one on both databases."""
 
 import asyncio
 import itertools
@@ -15,53 +15,9 @@ from metajudge.store.labelled import PairCount, Scope, Step, Steps
 from metajudge.store.line_facts import TIE, Fact, short
 from metajudge.types import Judgment
 from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
-from tests.store.blocks import write_some
-from tests.store.test_bulk import keep
-
-_WANTED = """
-    SELECT coalesce(n.annotation_id, a.assessment_id) AS number, a.assessment_id,
-        coalesce(n.created_at, a.created_at) AS created_at, coalesce(n.run_id, a.run_id) AS run_id, a.judgment_id,
-        a.item_id, a.judge, coalesce(n.status, a.status) AS status,
-        CASE WHEN n.annotation_id IS NULL THEN a.accepted ELSE n.accepted END AS accepted, a.strategy, a.panel_digest,
-        n.policy, n.action
-    FROM assessments a LEFT JOIN annotations n ON n.assessment_id = a.assessment_id
-        AND n.annotation_id = (SELECT max(m.annotation_id) FROM annotations m WHERE m.assessment_id = a.assessment_id)
-    WHERE a.assessment_id = (SELECT max(o.assessment_id) FROM assessments o
-        WHERE o.judgment_digest = a.judgment_digest AND o.panel_digest = a.panel_digest) ORDER BY 1
-"""
-
-
-async def check(store) -> int:
-    """Compares the lines with all versions; returns how many there are."""
-    lines, wanted = await store.ask(
-        lambda connection: [
-            connection.execute(query).fetchall() for query in ("SELECT * FROM lines ORDER BY number", _WANTED)
-        ]
-    )
-    assert lines == wanted
-    return len(lines)
-
-
-@pytest.mark.parametrize("seed", range(2))
-async def test_after_any_writes_there_is_a_line_for_each_judgment_and_panel(store, reopen, records, seed) -> None:
-    rng = random.Random(seed)
-    judgments = [records.judgment(n) for n in range(5)]
-    await keep(store, *judgments)
-    for number in range(12):
-        await write_some(store, rng, rng.choices(judgments, k=rng.randrange(1, 4)), number)
-        assert await check(store) > 0
-        if number == 6:
-            store = await reopen(store)
-
+from tests.store.blocks import keep, save_all, write_some
 
 GRADED = {"id": "graded", "question": "Is it good?", "responses": {"A": "one"}, "label": 4.0}
-
-
-async def save(store, *pairs):
-    """All in one commit, in this order."""
-    await asyncio.gather(
-        *(store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, "run-1") for one, said in pairs)
-    )
 
 
 async def facts_of(store) -> list[Fact]:
@@ -85,7 +41,7 @@ async def test_right_is_what_the_judgment_itself_says(store) -> None:
         data |= {"verdict": verdict, "item": {**data["item"], "label": label}}
         judgments.append(Judgment.model_validate(data))
     judgments.append(made_judgment(99, responses={"A": "one"}, verdict=4.0, order=["A"], item=GRADED))
-    await save(store, *((one, made_assessment(one, 0)) for one in judgments))
+    await save_all(store, *((one, made_assessment(one, 0)) for one in judgments))
     facts = {fact.judgment: fact for fact in await completed(store)}
     assert len(facts) == len(judgments)
     for one in judgments:
@@ -109,7 +65,7 @@ async def test_grades_and_categories_are_answers_on_one_response_and_peoples_lab
         made_judgment(3, verdict=3.5, **single),
         made_judgment(4, verdict=None, no_verdict="it refused", **single),
     ]
-    await save(store, *((one, made_assessment(one, 0)) for one in judgments))
+    await save_all(store, *((one, made_assessment(one, 0)) for one in judgments))
     assert [(one.kind, one.graded, one.answer, one.correct) for one in await completed(store)] == [
         ("category", "B", "pass", False),
         ("category", "B", "false", True),

@@ -6,7 +6,6 @@ another on the same results; a second panel vetted one judgment; one item was fo
 """
 
 import json
-from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -103,30 +102,6 @@ async def test_every_former_row_is_in_the_history(store) -> None:
             assert Assessment.model_validate(now["payload"]) == Assessment.model_validate_json(one["payload"])
             assert (now["run_id"], now["status"], now["accepted"]) == (one["run_id"], one["status"], one["accepted"])
             assert (now["redacted"], now["created_at"]) == (one["redacted"], one["created_at"])
-
-
-async def test_a_judgment_is_one_assessment_a_result(store) -> None:
-    count = "SELECT judgment_id, count(*) FROM assessments GROUP BY judgment_id"
-    found = dict(await store.ask(lambda c: c.execute(count).fetchall()))
-    plain = Counter(
-        one["judgment_id"]
-        for one in OLD
-        if (said := json.loads(one["payload"]))["calibration"] is None and said.get("decision") is None
-    )
-    assert found == plain
-    scores = await store.ask(lambda c: c.execute("SELECT DISTINCT assessment_id FROM agent_scores").fetchall())
-    kept = await store.ask(lambda c: c.execute("SELECT assessment_id FROM assessments").fetchall())
-    assert sorted(scores) == sorted(kept)
-
-
-async def test_runs_show_what_they_showed(store) -> None:
-    for run in {one["run_id"] for one in OLD}:
-        last = {(one["judgment_digest"], one["panel_digest"]): one for one in OLD if one["run_id"] == run}
-        expected = [Assessment.model_validate_json(one["payload"]) for one in last.values()]
-        kept = [one for _, one in await store.run_assessments(run)]
-        assert sorted(kept, key=str) == sorted(expected, key=str)
-        totals = (await store.ask(lambda c, run=run: dashboard.run_totals(c, [run])))[run]
-        assert totals.assessments == len(last)
 
 
 async def test_the_same_commands_ask_nothing_and_add_nothing(location, store) -> None:

@@ -122,11 +122,6 @@ def kept(number, **changes):
     return made, made_assessment(made, number).model_copy(update=changes)
 
 
-async def keep(store, *pairs):
-    for one, said in pairs:
-        await store.save_assessment(f"{one.id}-{said.panel_digest}", one, said, "run-1")
-
-
 @pytest.fixture
 async def filled(store):
     """Every tenth is of category "rare"; the first was vetted twice, at first under that category, too."""

@@ -67,30 +67,6 @@ def test_nothing_is_opened_for_review_twice(again, stored):
     assert sorted(before.values()) == ["decided"] * 2 + ["open"] * 14
 
 
-def test_runs_are_listed(stored):
-    found = run("runs", "--json").json()["runs"]
-    commands = [one["command"] for one in found]
-    assert len(commands) == 13
-    assert {name: commands.count(name) for name in set(commands)} == {
-        "vet": 6,
-        "judge": 2,
-        "clash": 2,
-        "case": 1,
-        "peers": 1,
-        "serve": 1,
-    }
-    assert {one["status"] for one in found} == {"finished"}
-    assert run("show", found[0]["run_id"], "--json").json()["runs"][0]["command"] == "serve"
-
-
-def test_everything_about_a_judgment_is_shown(stored):
-    found = run("show", VETTED, "--json").json()
-    assert len(found["judgments"]) == 1
-    assert _panels_of(VETTED) <= {one["panel_digest"] for one in found["assessments"]}
-    assert len(found["calls"]) == 11
-    assert len(found["reviews"]) == 1
-
-
 def test_the_service_lists_it_and_asks_nothing_for_the_same_requests(stored):
     with LLMServer() as server, inside(stored, server.url), service(stored) as client:
         page = client.get("/v1/assessments", params={"limit": 500}).json()

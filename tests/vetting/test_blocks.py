@@ -7,6 +7,7 @@ import pytest
 
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
+from metajudge.decision import parse_policy
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.panels.config import PanelConfig, Route
 from metajudge.readers import open_judgments
@@ -17,6 +18,9 @@ from metajudge.types import Judgment
 from metajudge.vetting.bars import Bar
 from metajudge.vetting.engine import Engine
 from metajudge.vetting.results import Results
+from tests.decision.policy_texts import band, small
+from tests.doubles.graders import graded
+from tests.vetting.test_probability import guaranteed
 
 ROWS = {
     "assessments": "key, judgment_digest, judgment_id, item_id, judge, status, final_score, accepted, payload",
@@ -24,6 +28,14 @@ ROWS = {
     "items": "*",
     "judgments": "*",
 }
+
+
+LEARNED = {"recalibration": {"intercept": 0.2, "slope": 0.7}}
+BANDS = [
+    band("REJECT", {"below": 0.4}),
+    band("REVIEW", {"at_least": 0.4, "below": 0.8}),
+    band("APPROVE", {"at_least": 0.8}),
+]
 
 
 def record(item, judge, order, verdict, **content_of):
@@ -129,13 +141,24 @@ class TestTogetherAsAlone:
         panel = PanelConfig(strategy="signals", routes={"math": Route(strategy="signals", threshold=3.5)})
         await check_alone(pairs(4), tmp_path, panel=panel, seed=3)
 
-    async def test_a_calibration_and_a_policy_with_reviews(self, tmp_path):
+    @pytest.mark.parametrize("policy", ["verdict", "verdict_score", "learned"])
+    @pytest.mark.parametrize("promised", [False, True])
+    async def test_a_calibration_and_a_policy_with_reviews(self, tmp_path, policy, promised):
         table = build_table([Judgment.model_validate(one) for one in pairs(40)], ["order", "peers"])
         calibration = fit_calibration(table, repeats=1)
-        how = {"calibration": calibration, "policy": "verdict", "audit_share": 0.3, "allow_other_calibration": True}
-        summary = await check_alone(pairs(5, seed=2), tmp_path, **how)
+        if promised:
+            calibration = guaranteed(guaranteed(calibration, 0.75), 0.5, ("judge-1",))
+        policy = parse_policy(small(bands=BANDS, adjustment=LEARNED), "mine.yaml") if policy == "learned" else policy
+        how = {"calibration": calibration, "policy": policy, "audit_share": 0.3, "allow_other_calibration": True}
+        summary = await check_alone(pairs(4, seed=2), tmp_path, **how)
         assert summary.with_probability > 0
         assert summary.reviews > 0
+
+    async def test_grades_under_a_promise(self, tmp_path):
+        records = graded(12)
+        fitted = fit_calibration(build_table(records[: len(records) // 2], None), repeats=1)
+        summary = await check_alone(records, tmp_path, calibration=guaranteed(fitted, 0.6), policy="verdict")
+        assert summary.kept_under_guarantee > 0
 
 
 @pytest.mark.slow

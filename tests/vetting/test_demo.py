@@ -40,14 +40,6 @@ def test_it_keeps_exactly_what_vetting_keeps():
     assert not any(one.right for one in found.fooled)
 
 
-def test_intervals_are_by_question_and_not_by_judgment():
-    """93 verdicts of 16 questions are no 93 observations: Wilson over judgments would say 61.1 to 79.2."""
-    every = demonstrate().rows["all"].share
-    assert every.clusters == 16
-    assert every.low < 0.55
-    assert every.high > 0.83
-
-
 def test_it_leaves_one_report_and_a_terminal_without_these_letters_gets_others(tmp_path):
     done = demo(tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,6 +1,7 @@
-"""The engine: wiring, resuming, budgets, and what ends where."""
+"""The engine: wiring, resuming, budgets, faults of one item, and what ends where."""
 
 import asyncio
+import json
 import random
 
 import pytest
@@ -15,7 +16,7 @@ from metajudge.runs.loop import RunEnd, Stop
 from metajudge.types import Status
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment, reply
-from tests.doubles.llm_server import MIXED_FAULTS, LLMServer, score_answer
+from tests.doubles.llm_server import FAULTS, MIXED_FAULTS, LLMServer, score_answer
 
 ONE_TRY = panel_config({"retry": {"attempts": 1}})
 CROWD = [judgment(f"j{i}") for i in range(40)]
@@ -210,3 +211,26 @@ class TestBlocks:
         assert sorted(order) == list(range(40))
         assert [index for index in order if index >= 20] == list(range(20, 40))
         assert (summary.reused, summary.calls, summary.decisions.total()) == (20, 20, 40)
+
+
+BAD = "the flagged question"
+OTHERS = ("no_json_schema", "no_json_object", "no_stream", "no_usage", "slow", "400-credit", "429-quota")
+"""What is no failure (asked for in another form, late or uncounted), and what stops the whole account."""
+
+
+@pytest.mark.parametrize("bad", [0, 5])
+@pytest.mark.parametrize("name", sorted({*FAULTS} - {*OTHERS}))
+async def test_every_other_item_is_assessed_once(name, bad):
+    given = [judgment(f"j{n}", question=BAD if n == bad else f"Question {n}?") for n in range(12)]
+    with LLMServer(score_answer(5), faults=lambda one: name if BAD in json.dumps(one.body) else None) as server:
+        panel = panel_config({"agents": [{"model": f"openai:m@{server.url}"}], "retry": {"total_s": 0.2}})
+        async with Engine(panel=panel, concurrency=4) as engine:
+            by_id = {}
+            await engine.vet_all(given, on_result=lambda _, one, found: by_id.update({one.id: found}))
+    failed = by_id.pop(f"j{bad}")
+    assert failed.status in (Status.FAILED, Status.UNSCORED)  # unscored where the provider declined it
+    assert failed.agents[0].failure.message
+    assert {one.status for one in by_id.values()} == {Status.ASSESSED}
+    others = [said for said in map(json.dumps, server.bodies) if BAD not in said]
+    assert len(others) - len(set(others)) <= 3  # asked again in a plainer form, where the first ones were refused
+    assert len({json.dumps(one["messages"]) for one in server.bodies if BAD not in json.dumps(one)}) == 11

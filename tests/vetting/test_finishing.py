@@ -15,7 +15,7 @@ from metajudge.errors import AuthError, ConfigurationError, FailureKind
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin
-from metajudge.store import dashboard, open_store
+from metajudge.store import open_store
 from metajudge.store.browsing import AssessmentFilter, newest_fitting, page_of_assessments
 from metajudge.types import Status
 from metajudge.vetting.finishing import Completion
@@ -162,30 +162,6 @@ async def test_the_decision_shown_is_not_a_stale_one_when_a_policy_is_used_again
         assert (await lines(store))[FAIR.id].policy == strict.name
         shown = await store.show(FAIR.id)
     assert (shown["assessments_total"], shown["history_total"]) == (1, 3)  # the result, strict, lax
-
-
-async def test_runs_with_one_policy_after_the_other_show_the_last_ones_decisions(store):
-    strict = load_policy("verdict_score")
-    lax = strict.model_copy(update={"name": "lax"})
-    for policy in (strict, lax, strict):
-        async with Engine(opinions(), store=store, strategy="weighted_average", policy=policy) as engine:
-            await engine.vet_all(RECORDS)
-            totals = (await store.ask(lambda c, run=engine.run_id: dashboard.run_totals(c, [run])))[engine.run_id]
-        assert totals.assessments == len(RECORDS)
-        assert {one.policy for one in (await lines(store)).values()} == {policy.name}
-    (panel,) = await store.ask(lambda connection: dashboard.panels(connection, 0.0))
-    assert panel.n == len(RECORDS)
-
-
-async def test_two_policies_under_two_strategies_are_two_lines_a_judgment_not_six(store):
-    for strategy in ("weighted_average", "majority_vote"):
-        for policy in ("verdict_score", load_policy("verdict_score").model_copy(update={"name": "other"})):
-            async with Engine(opinions(), store=store, strategy=strategy, policy=policy) as engine:
-                await engine.vet_all(RECORDS)
-    days = await store.ask(lambda connection: dashboard.outcomes_by_day(connection, 0.0))
-    assert sum(one.n for one in days) == 2 * len(RECORDS)
-    (judge,) = await store.ask(lambda connection: dashboard.judges(connection, 0.0))
-    assert judge.n == 2 * len(RECORDS)
 
 
 async def test_identical_vets_at_once_leave_a_result_and_a_decision_and_ask_once(store):

@@ -12,13 +12,13 @@ from metajudge.feedback.labels import ReviewLabels
 from metajudge.readers import open_judgments, write_jsonl
 from metajudge.store import RunRecord, open_store
 from metajudge.store.run_results import RunResult
-from metajudge.types import Assessment, Judgment, Right
+from metajudge.types import Judgment, Right
 from metajudge.vetting.comparison import Labelled
 from metajudge.vetting.labelled import LabelledRecords, threshold_rows
 from metajudge.vetting.recorded_sides import labelled_by, load_side, load_sides
 from tests.doubles.crowds import crowd
 from tests.doubles.graders import graded
-from tests.doubles.judgments import judgment
+from tests.doubles.judgments import assessed, judgment
 
 SIGNALS = ["order", "strength", "peers"]
 RECORDS = crowd(40)
@@ -116,21 +116,9 @@ def test_the_kind_and_the_rule_are_passed_on():
 
 # Sides of a comparison: files, runs in a store, and stores of one panel.
 def assessment(name, accepted, score=None, item=None, digest="d"):
-    return Assessment.model_validate(
-        {
-            "judgment_id": name,
-            "item_id": item or name,
-            "judge": "j",
-            "status": "unscored" if accepted is None else "assessed",
-            "accepted": accepted,
-            "final_score": score,
-            "strategy": "single",
-            "threshold": 4.5,
-            "panel_digest": "p",
-            "judgment_digest": f"{digest}-{name}",
-            "metajudge_version": "0",
-        }
-    )
+    status = "unscored" if accepted is None else "assessed"
+    changes = {"accepted": accepted, "status": status, "judgment_digest": f"{digest}-{name}"}
+    return assessed(judgment(name, item_id=item or name), score, **changes)
 
 
 async def test_two_contents_of_one_id_in_a_file_cannot_be_paired(tmp_path):

@@ -10,8 +10,6 @@ from metajudge.panels.building import build_vetter
 from metajudge.panels.config import panel_config
 from metajudge.prompts.versions import FIRST, NEWEST
 from metajudge.providers.stack import Resources
-from metajudge.store import open_store
-from metajudge.vetting.estimate import estimate_vetting, stored_results
 from metajudge.vetting.policies import mismatch
 from metajudge.vetting.prompt_set import stored_panels, with_prompt_set
 from tests.doubles.judgments import judgment
@@ -125,24 +123,6 @@ async def test_a_variant_follows_the_same_rule(server, tmp_path):
         assert engine.vetter.default.prompt_version == NEWEST
         assert engine.variant(of_agent(server)).default.prompt_version == FIRST
         assert engine.variant(of_agent(server, threshold=3.5)).default.prompt_version == NEWEST
-
-
-async def test_the_estimate_says_what_is_stored_under_which_set(server, tmp_path):
-    store = tmp_path / "s.duckdb"
-    await vet(of_agent(server, prompt_version=FIRST), store, RECORDS[:2])
-    opened = await open_store(store)
-    try:
-        old, found = await stored_results(of_agent(server), RECORDS, opened)
-        new, changed = await stored_results(of_agent(server, prompt_version=NEWEST), RECORDS, opened)
-    finally:
-        await opened.close()
-    one, other = estimate_vetting(old, RECORDS, found), estimate_vetting(new, RECORDS, changed)
-    assert (one.prompt_version, one.stored, one.calls) == (FIRST, 2, 1)
-    assert (other.prompt_version, other.stored, other.calls) == (NEWEST, 0, 3)
-    assert one.stored_by_prompt_version == other.stored_by_prompt_version == {"1": 2, "2": 0, "3": 0}
-    assert found.notice is not None
-    assert changed.notice is None
-    assert server.count == 2
 
 
 async def test_without_agents_nothing_is_settled():

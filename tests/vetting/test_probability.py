@@ -8,7 +8,6 @@ import pytest
 from metajudge import Engine
 from metajudge.calibration.agent_scores import AgentScores
 from metajudge.calibration.fit import fit_calibration
-from metajudge.calibration.guarantee import Guarantee, Procedure
 from metajudge.calibration.table import build_table
 from metajudge.errors import FailureKind, InputError
 from metajudge.evidence.verdicts import collected
@@ -22,6 +21,7 @@ from metajudge.vetting.probability import Probabilities
 from tests.doubles.crowds import crowd
 from tests.doubles.graders import graded
 from tests.doubles.judgments import judgment, reply
+from tests.doubles.promised import promise
 
 FREE = ["order", "strength", "peers"]
 FITTED_ON = crowd(60)
@@ -55,22 +55,7 @@ async def vetted(judgments, agents=(), **options):
 
 
 def guaranteed(calibration, threshold, judges=()):
-    guarantee = Guarantee(
-        threshold=threshold,
-        target=0.8,
-        delta=0.1,
-        questions=60,
-        kept=40,
-        errors=2,
-        precision=0.95,
-        lower=0.85,
-        coverage=0.66,
-        unit="one_per_question",
-        seed=0,
-        judges=judges,
-        procedure=Procedure(grid=(threshold,)),
-    )
-    return calibration.with_guarantee(guarantee)
+    return calibration.with_guarantee(promise(threshold, judges=judges))
 
 
 PANEL = Panel((), StrategyName.SIGNALS, 4.5)

@@ -81,10 +81,6 @@ def written(folder: Path, records: list[Judgment]) -> Path:
 
 
 class TestWithoutRay:
-    def test_the_command_loads_no_ray(self):
-        code = "import sys, metajudge, metajudge.cli.vet; sys.exit('ray' in sys.modules)"
-        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
     def test_its_absence_is_told_with_the_command_that_installs_it(self, run, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
         with pytest.raises(ConfigurationError, match=r"--engine ray needs Ray: pip install .*\[ray\]"):

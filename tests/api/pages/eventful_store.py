@@ -2,7 +2,6 @@
 
 import time
 
-from metajudge.clashes.record import keep_clashes
 from metajudge.clashes.reviews import review_of_clash
 from metajudge.decision import load_policy
 from metajudge.errors import FailureKind
@@ -73,12 +72,10 @@ def _call(number, *, failed=False, **changes):
     return Records().call(number, None if failed else "a reply", started_at=time.time() - 60, **given | changes)
 
 
-async def _fill(path, count, alone):
+async def _fill(path, count):
     now = time.time()
     store = await open_store(path)
     try:
-        alike = {"j1": (("owl",), ("fox-2",), ("bear-1",)), "j2": (("owl",), ("bear-1",), ("fox-2",))}
-        await keep_clashes(store, [made_clash("q2", rankings=alike)] if alone else [], now=now - 1800)
         await store.start_run(RunRecord("run-1", "vet", now - 500, "running", {"panel": "default"}))
         await store.outcomes.register("0123456789abcdef", "hooks.example", now=now - 500)
         reviews = [case_review(), review_of_clash(made_clash(), now=now - 3600)]
@@ -113,6 +110,6 @@ async def _fill(path, count, alone):
         await store.close()
 
 
-def fill_eventful(path, count=8, *, alone=False):
-    """Fills the store at a path; with ``alone`` also with a clash that the panel decided alone."""
-    run(_fill(path, count, alone))
+def fill_eventful(path, count=8):
+    """Fills the store at a path."""
+    run(_fill(path, count))

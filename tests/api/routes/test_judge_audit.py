@@ -127,22 +127,6 @@ def graded(verdicts, labels=None):
     ]
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "labels", "expected"),
-    [
-        (["pass", "fail", "ERROR", "timeout"] * 6, ["pass", "fail", "pass", "pass"] * 6, (1.0, 12, 12)),
-        ([1, 2, 5, -1] * 6, [1, 2, 5, 3] * 6, (1.0, 18, 6)),
-        ([2, 4, 6, 10] * 6, [1, 2, 3, 5] * 6, (None, 0, 0)),
-    ],
-)
-def test_values_are_read_as_in_a_file(client, verdicts, labels, expected):
-    answer = client.post("/v1/audit", json={"judgments": graded(verdicts, labels)})
-    found = judge_of(answer.json(), "owl")
-    assert (found["accuracy"], found["n_labelled"], found["n_no_verdict"]) == expected
-    told = any("owl grades from 2 to 10, people from 1 to 5" in one for one in answer.json()["notices"])
-    assert told is (expected[0] is None)
-
-
 def test_a_person_has_one_answer_and_a_ruling_is_nobodys(client):
     def said(number, value, who, day):
         return {"item_id": f"i{number}", "value": value, "annotator": who, "time": f"2026-01-0{day}T00:00:00Z"}

@@ -4,9 +4,7 @@ import importlib
 
 import pytest
 
-from tests.api.conftest import panel_of
 from tests.api.nouns import record
-from tests.doubles.llm_server import score_answer
 
 LOOSE = {"question": "2 + 2?", "responses": ["4", "5"], "verdict": "A"}
 
@@ -35,15 +33,6 @@ def test_bad_requests_are_problem_details_that_name_the_field(serve, body, detai
     assert problem["status"] == 422
     assert problem["request_id"] == response.headers["x-request-id"]
     assert "function-after" not in response.text
-
-
-def test_a_policy_by_name_adds_its_decision_and_asks_nobody_again(serve, models, tmp_path):
-    server = models(answer=score_answer(5))
-    client = serve(panels={"default": panel_of(server, "a")}, store=tmp_path / "s.duckdb")
-    plain = client.post("/v1/vet", json=record()).json()
-    decided = client.post("/v1/vet", json={"judgment": record(), "policy": "verdict_score"}).json()
-    assert (server.count, "decision" in plain) == (1, False)
-    assert decided["decision"]["action"] == "REVIEW_PRIORITY"  # one agent has no agreement
 
 
 @pytest.mark.parametrize(

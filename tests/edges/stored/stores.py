@@ -9,20 +9,18 @@ import gzip
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import httpx2
-import pytest
 
 from metajudge.panels.config import load_panel_file
 from metajudge.store.copying import copy_store
 from metajudge.types.location import store_location
 from tests.api.conftest import app_module, running
-from tests.doubles.postgres_urls import NO_SERVER
+from tests.doubles.postgres_urls import stores_on_postgres
 from tests.edges.recorded import steady
 from tests.peers import fake_models
 from tests.stored import commands
@@ -178,28 +176,14 @@ def at(folder: Path, where: str, proxy: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def schema(name: str) -> Iterator[str]:
-    """The URL of a schema on the server for tests; it is gone afterwards."""
-    server = os.environ.get("METAJUDGE_TEST_POSTGRES")
-    if not server:
-        pytest.skip(NO_SERVER)
-    psycopg = pytest.importorskip("psycopg", reason="extra postgres is not installed")
-    pytest.importorskip("psycopg_pool", reason="extra postgres is not installed")
-    try:
-        yield f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{name}"
-    finally:
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
-
-
-@contextlib.contextmanager
 def _loaded(dump: Path) -> Iterator[str]:
-    name = f"stored_{uuid.uuid4().hex[:12]}"
-    with schema(name) as url:
+    with stores_on_postgres() as make:
         import psycopg
 
+        url = make()
         with psycopg.connect(os.environ["METAJUDGE_TEST_POSTGRES"], autocommit=True) as connection:
-            connection.execute(gzip.decompress(dump.read_bytes()).decode().replace(SCHEMA, name))
+            rows = gzip.decompress(dump.read_bytes()).decode().replace(SCHEMA, url.rpartition("%3D")[2])
+            connection.execute(rows)
         yield url
 
 

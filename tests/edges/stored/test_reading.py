@@ -1,4 +1,4 @@
-"""What 0.2 stored is listed, shown, exported, reviewed and compared as before."""
+"""What 0.2 stored is read: by every command that reads, of features that are gone, and files of other tools."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 
 from tests.edges.commands import outcome
 from tests.edges.recorded import check, numbers, steady
-from tests.edges.stored.stores import KINDS, compared, plain, records
-from tests.stored.commands import run
+from tests.edges.stored.stores import KINDS, compared, plain, records, unpacked
+from tests.stored.commands import inside, run
 
 ON = ["file", pytest.param("postgres", marks=pytest.mark.slow)]
 LISTED = [(kind, on) for kind in KINDS for on in ("file", "postgres")]
@@ -39,7 +39,6 @@ SHOWN = {
     "drafts": ("c00", "risk_analysis"),
     "service": ("over-http", "tr-0"),
 }
-COUNTED = ("judgments", "assessments", "history", "calls", "reviews", "clashes", "cases", "outcomes", "runs", "items")
 
 
 @pytest.mark.parametrize(("kind", "on"), marked((kind, on) for kind in SHOWN for on in ("file", "postgres")))
@@ -187,3 +186,108 @@ def test_a_whole_store_is_copied(fresh):
 def test_a_case_is_printed_with_its_figures(place):
     with place("verdicts") as (folder, _):
         check("stored/printed_case", numbers(run("show", "climate-1").stdout, folder))
+
+
+IDS = {"cascade": "q1/wren/AB", "expected": "code-1/osprey-70b/AB", "unlabelled": "u0/owl/AB"}
+
+
+@pytest.mark.parametrize("on", ON)
+def test_they_are_listed(fresh, on):
+    with fresh("removed", on=on):
+        listed = run("runs", "--json", "--limit", "100").json()["runs"]
+        texts = [run("show", one["run_id"]).code for one in listed[:3]]
+        data = [run("show", one["run_id"], "--json").json()["runs"][0] for one in listed]
+    assert set(texts) == {0}
+    rows = [{"command": one["command"], "status": one["status"], "summary": plain(one.get("summary"))} for one in data]
+    check("stored/runs_removed", sorted(rows, key=json.dumps))
+
+
+@pytest.mark.parametrize("on", ON)
+def test_their_results_are_shown_as_they_were(fresh, on):
+    with fresh("removed", on=on):
+        found = {name: run("show", one, "--json").json() for name, one in IDS.items()}
+        texts = {name: run("show", one).code for name, one in IDS.items()}
+    assert set(texts.values()) == {0}
+    for name, one in found.items():
+        kept = [*one["assessments"], *one.get("history", ())]
+        check(f"stored/removed_{name}", sorted((assessment(row["payload"]) for row in kept), key=json.dumps))
+
+
+def test_what_a_cascade_decided_and_the_expected_scores_are_there(fresh):
+    with fresh("removed"):
+        cascade = run("show", IDS["cascade"], "--json").json()["assessments"]
+        expected = run("show", IDS["expected"], "--json").json()["assessments"]
+    (decided,) = [one["payload"]["cascade"] for one in cascade if one["strategy"] == "cascade"]
+    assert (decided["decided_by"], len(decided["steps"])) == (0, 1)
+    models = {agent["model"] for one in expected for agent in one["payload"]["agents"]}
+    assert any("tok-1" in one for one in models)
+    assert any(one.startswith("tiny#") for one in models), models
+
+
+@pytest.mark.parametrize("on", ON)
+def test_they_are_exported(fresh, on):
+    with fresh("removed", on=on) as (folder, _):
+        done = run("export", "preferences", "--out", "pairs", "--format", "jsonl", "--json")
+        assert done.code == 0, done.stderr
+        assert run("export", "check", "pairs").code == 0
+        rows = records(folder / "pairs" / "data" / "train-00000-of-00001.jsonl")
+    kept = [[one.get(name) for name in ("prompt", "chosen", "rejected")] for one in rows]
+    check("stored/export_removed", [*sorted(kept, key=json.dumps)[:12], len(kept)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on", ["file", "postgres"])
+def test_two_of_their_runs_are_compared(fresh, on):
+    with fresh("removed", on=on):
+        listed = run("runs", "--json", "--limit", "100").json()["runs"]
+        first, second = [one["run_id"] for one in listed if one["command"] == "vet"][::-1][:2]
+        done = run("diff", first, second, "--json")
+    check("stored/diff_removed", {"exit": done.code, "json": compared(json.loads(done.stdout or "{}"))})
+
+
+def test_a_sweep_of_peers_is_in_the_ballots_and_the_same_consensus_comes_from_them(fresh):
+    with fresh("removed") as (_folder, _):
+        done = run("peers", "--rankings", "peers_swept.ballots.jsonl", "--resamples", "0", "--json")
+    check("stored/peers_from_ballots", {"exit": done.code, "numbers": steady(json.loads(done.stdout or "{}"))})
+
+
+def assessment(one):
+    """The assessment without times, costs and versions."""
+    left_out = ("usage", "cost_usd", "latency_s", "metajudge_version", "assessment_id", "run_id", "created_at")
+    if isinstance(one, dict):
+        return plain({name: assessment(value) for name, value in one.items() if name not in left_out})
+    return [assessment(value) for value in one] if isinstance(one, list) else one
+
+
+FILES = {
+    "promptfoo": "tools/promptfoo/results.csv",
+    "inspect": "tools/inspect/log.eval",
+    "deepeval": "tools/deepeval/test_run.json",
+    "alpaca_eval": "tools/alpaca_eval/alpaca-reasons.json",
+    "fastchat": "tools/fastchat/gpt-4_pair.jsonl",
+    "langfuse": "tools/langfuse",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    unpacked(tmp_path, "none")
+    with inside(tmp_path, "http://127.0.0.1:9"):
+        yield tmp_path
+
+
+@pytest.mark.parametrize("tool", FILES)
+def test_a_file_is_read_as_it_was(folder, tool):
+    found = run("inspect", FILES[tool], "--json")
+    vet = run("vet", FILES[tool], "--out", "out.jsonl", "--json")
+    rows = (
+        [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()] if vet.code == 0 else []
+    )
+    names = ("judgment_id", "item_id", "judge", "status", "final_score", "accepted", "category", "judgment_digest")
+    read = [[one.get(name) for name in names] + [signals(one)] for one in rows]
+    seen = steady(json.loads(found.stdout), folder) if found.stdout.startswith("{") else None
+    check(f"stored/tool_{tool}", {"inspect": [found.code, seen], "vet": [vet.code, sorted(read, key=json.dumps)]})
+
+
+def signals(one):
+    return {name: value.get("value") for name, value in (one.get("signals") or {}).items()}
