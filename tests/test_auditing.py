@@ -1,10 +1,15 @@
 """Audits from Python: records or plain data, labels beside them, and what is refused."""
 
+import json
+import shlex
+
 import pytest
 
 from metajudge.auditing import audit_judgments
+from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
 from tests.doubles.judgments import judgment
+from tests.stored.commands import run
 
 GIVEN = [judgment(id=f"j{n}", item_id=f"q{n}", label=None) for n in range(12)]
 LABELS = [{"item_id": f"q{n}", "value": "A" if n < 9 else "B", "annotator": "ada"} for n in range(12)]
