@@ -84,9 +84,8 @@ def found_lines(facts: Verdicts, rows: Bools) -> list[str]:
         rows: [n] which judgments are vetted.
     """
     kinds = Counter(facts.kind[rows & (facts.kind >= 0)].tolist())
-    each = [
-        f"{count:,} {_KINDS[VERDICT_KINDS[code]]}{'' if count == 1 else 's'}" for code, count in kinds.most_common()
-    ]
+    named = [(count, _KINDS[VERDICT_KINDS[code]]) for code, count in kinds.most_common()]
+    each = [f"{count:,} {_plural(name, count)}" for count, name in named]
     judges = sorted({facts.judges[code] for code in np.unique(facts.judge[rows]).tolist()})
     by = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
     items = np.unique(facts.item[rows])
