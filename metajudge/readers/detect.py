@@ -121,6 +121,7 @@ def _mapped(table: Table, mapping: FieldMap, told: str | None = None) -> Reader:
     from metajudge.readers.mapped import MappedTable
 
     found = MappedTable(table, mapping)
+    found.guessed = told is not None
     found.told = [*([told] if told else []), *found.told]
     return found
 

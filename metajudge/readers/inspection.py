@@ -240,6 +240,8 @@ def _counted(
         LabelsError: labels cannot be read or joined, which is no fault of the input.
     """
     source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
+    if source.guessed:
+        raise InputError(f"{name} is read by a guess")
     found = Inspection(name, next(iter(source.formats.values())))
     try:
         found.join = None if join is None else join(source)

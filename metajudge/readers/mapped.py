@@ -114,6 +114,7 @@ class MappedTable(LineReader):
             field: one_hot_of(column, mapping.response_ids) for field, column in mapping.columns.items()
         }
         first = table.survey() if survey else Survey(())
+        self.guessed = False
         verdicts, labels, self.told = vocabularies_of(mapping, first, wording)
         """What is to be known of values that stand for no answer, a sentence a column."""
         self._people = RowLabels(mapping, wording, verdicts, labels)

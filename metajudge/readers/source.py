@@ -108,6 +108,11 @@ class JudgmentSource:
         return [*self.told, *self._told, *([] if notice is None else [notice])]
 
     @property
+    def guessed(self) -> bool:
+        """Whether a table was read by a guess at its columns."""
+        return any(getattr(reader, "guessed", False) for reader in self._readers)
+
+    @property
     def told(self) -> list[str]:
         """What the values of columns gave to know, a sentence each."""
         return [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]
