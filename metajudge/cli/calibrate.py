@@ -11,11 +11,11 @@ import typer
 
 from metajudge.calibration.calibration import Calibration
 from metajudge.calibration.files import SHIPPED, load_calibration, save_fit, shipped_prior
-from metajudge.calibration.fit import FEW, fit_calibration
+from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.folds import SPLIT_SHARE, question_split, use_of
 from metajudge.calibration.quality import Quality, Resampled
 from metajudge.calibration.sources import SIGNAL_GROUPS, in_votes
-from metajudge.calibration.table import SignalTable
+from metajudge.calibration.table import FEW, SignalTable
 from metajudge.cli.calibrate_history import history
 from metajudge.cli.calibrate_plan import plan
 from metajudge.cli.calibrate_threshold import (

@@ -104,8 +104,10 @@ def limits_of(calibration: "Calibration", table: "SignalTable") -> str:
         def passes(
             scores: Floats, correct: Bools, questions: Sequence[str], target: float = target, reference: Floats = scores
         ) -> bool:
-            options = {"target": target, "delta": level, "reference": reference, "most_per_question": 1}
-            return isinstance(guaranteed_threshold(scores, correct, questions, **options), Guarantee)
+            found = guaranteed_threshold(
+                scores, correct, questions, target=target, delta=level, reference=reference, most_per_question=1
+            )
+            return isinstance(found, Guarantee)
 
         found = advise(scores, None, names, passes=passes, level=level, draws=DRAWS, sizes=SIZES).recommended
         if found is not None:
