@@ -18,7 +18,7 @@ from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labe
 from metajudge.cli.loop import run, run_stoppable, say
 from metajudge.cli.sending import Sending, print_estimate
 from metajudge.cli.vet_report import Told, words_of
-from metajudge.errors import ConfigurationError, OpenQuestionsError, StoreError
+from metajudge.errors import ConfigurationError, MetajudgeError, OpenQuestionsError, StoreError
 from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.panels.config import PanelConfig
@@ -211,7 +211,12 @@ def vet(
     reached = reached_by(bars, summary, results.labels)
     told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()))
     if results.watcher is not None and results.watcher.judgments:
-        told.write_reports(results.watcher, inputs)
+        try:
+            told.write_reports(results.watcher, inputs)
+        except (MetajudgeError, OSError) as error:
+            if page is None:
+                raise
+            say(f"no page is written: {error}")
     if markdown is not None:
         write_text(markdown, told.markdown())
     (told.print_json if as_json else told.print_text)()

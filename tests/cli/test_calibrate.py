@@ -61,7 +61,19 @@ def test_one_judgment_id_with_two_contents_is_left_out_and_said_with_its_place(c
 
 @pytest.mark.slow
 def test_a_calibration_for_another_judge_is_refused_unless_told_to(calibrate):
-    asked = ("threshold", "--calibration", "cal.json", "--data", "ok.jsonl", "--target", "0.55", "--judge", "wren")
+    asked = (
+        "threshold",
+        "--calibration",
+        "cal.json",
+        "--data",
+        "ok.jsonl",
+        "--target",
+        "0.55",
+        "--judge",
+        "wren",
+        "--labels-drawn",
+        "random",
+    )
     message = refusal(calibrate(*asked))
     assert "judgments by wren, but it was fitted on owl" in message
     assert "--allow-other-calibration" in message
@@ -70,17 +82,19 @@ def test_a_calibration_for_another_judge_is_refused_unless_told_to(calibrate):
 
 
 @pytest.mark.slow
-def test_a_threshold_without_labels_or_with_too_few_is_no_threshold(calibrate, folder):
+def test_a_threshold_without_labels_is_none_and_with_too_few_it_promises_less(calibrate, folder):
     before = json.loads((folder / "cal.json").read_bytes())
-    asked = ("threshold", "--calibration", "cal.json", "--target", "0.99", "--data")
+    asked = ("threshold", "--labels-drawn", "random", "--calibration", "cal.json", "--judge", "owl", "--target", "0.99")
+    asked = (*asked, "--data")
     assert "no labelled judgment" in refusal(calibrate(*asked, "unlabelled.jsonl"))
     done = calibrate(*asked, "ok.jsonl")
-    assert done.returncode == 1
-    assert "not reachable" in done.stdout
+    assert "99 % is not reached" in done.stdout + done.stderr
     assert "The next look is tested at a level of 0.0125" in done.stdout
     after = json.loads((folder / "cal.json").read_bytes())
-    looks = after.pop("looks")
-    assert after == before, "the look alone is stored"
+    looks, (promise,) = after.pop("looks"), after.pop("guarantees")
+    assert promise["target"] < 0.99
+    assert before.pop("guarantees") == []
+    assert after == before, "the look and the lower promise alone are stored"
     assert len(looks["entries"]) == 1
 
 

@@ -67,7 +67,7 @@ def advised(done):
 
 
 def test_a_planned_sheet_filled_in_gives_a_promise_above_its_floor_by_the_command_that_is_printed(calibrate, tmp_path):
-    asked = ("plan", "new.jsonl", "--for", "0.85", "--calibration", "cal.json", "--judge", "owl")
+    asked = ("plan", "new.jsonl", "--for", "0.93", "--calibration", "cal.json", "--judge", "owl")
     done = calibrate(*asked, "--questions", "100")
     assert done.returncode == 0, done.stderr
     (plan,) = stored(tmp_path)["looks"]["plans"]

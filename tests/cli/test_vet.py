@@ -45,7 +45,8 @@ class TestOffline:
         rows = lines(SAMPLE)
         kept = [{**row, "id": f"{row['id']}|<b>"} for row in rows]
         path.write_text("".join(json.dumps(row) + "\n" for row in kept))
-        done = metajudge("vet", path, "--markdown", "report.md", "--fail-under", "precision=0.95", "--out", "out.jsonl")
+        options = ("--calibration", "none", "--fail-under", "precision=0.95")
+        done = metajudge("vet", path, "--markdown", "report.md", "--out", "out.jsonl", *options)
         assert done.returncode == 5
         text = (metajudge.folder / "report.md").read_text()
         assert text.startswith("### metajudge vet\n")

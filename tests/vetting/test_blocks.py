@@ -183,16 +183,16 @@ class TestTheSecondRun:
     async def test_changed_and_appended_lines_alone_are_written(self, tmp_path):
         path, stores = written(tmp_path / "in.jsonl", pairs()), (tmp_path / "s.db", tmp_path / "reference.db")
         for store in stores:
-            await in_blocks(path, tmp_path, store=store)
+            await in_blocks(path, tmp_path, store=store, calibration="none")
         changed = pairs()
         changed[11] = {**changed[11], "verdict": "B>>A", "rationale": "another text"}
         changed[11].pop("no_verdict", None)
         path = written(tmp_path / "in.jsonl", [*changed, *pairs(27)[-16:]])
-        found, summary, _, _ = await in_blocks(path, tmp_path, store=stores[0])
-        assert found == (await in_blocks(path, tmp_path))[0]
+        found, summary, _, _ = await in_blocks(path, tmp_path, store=stores[0], calibration="none")
+        assert found == (await in_blocks(path, tmp_path, calibration="none"))[0]
         assert len(rows_of(stores[0])["judgments"]) == len(rows_of(stores[1])["judgments"]) + 17
         assert len(changed) - 8 <= summary.results_known < len(changed)
-        again = (await in_blocks(path, tmp_path, store=stores[0]))[1]
+        again = (await in_blocks(path, tmp_path, store=stores[0], calibration="none"))[1]
         assert again.results_known == len(changed) + 16
 
     @pytest.mark.slow
