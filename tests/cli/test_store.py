@@ -186,7 +186,7 @@ def recorded(metajudge):
         ("fit", "--data", "fit.jsonl", "--share", "1", "--signals", "order,strength", "--out", "cal.json"),
         (
             *("threshold", "--calibration", "cal.json", "--data", "labelled.jsonl"),
-            *("--target", "0.7", "--labels-drawn", "random"),
+            *("--target", "0.75", "--labels-drawn", "random"),
         ),
     ):
         done = metajudge("calibrate", *step)
