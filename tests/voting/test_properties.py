@@ -139,6 +139,15 @@ def test_reversal_a_sole_winner_does_not_win_upside_down(rule, ballots):
     assert found != RULES[rule]([ballot[::-1] for ballot in ballots]).winners
 
 
+@BOUNDED
+@given(ballots=weak_ballots(complete=True))
+def test_reversal_of_kemeny_reverses_every_optimum_at_equal_cost(ballots):
+    one = voting.kemeny(ballots, candidates=NAMES)
+    other = voting.kemeny([ballot[::-1] for ballot in ballots], candidates=NAMES)
+    assert one.exact_cost == other.exact_cost
+    assert {order[::-1] for order in one.optima} == set(other.optima)
+
+
 @pytest.mark.parametrize("rule", MONOTONE)
 @BOUNDED
 @given(ballots=strict_ballots, which=st.integers(0, 6), by=st.integers(1, 4))
@@ -157,7 +166,7 @@ def winners_of(rule, ballots):
     return {order[0] for order in found.optima} if rule == "kemeny" else set(found.winners)
 
 
-# The same answers as pref_voting (recorded), choix and evalica (where installed).
+# The same answers as pref_voting and crowd-kit (recorded), choix and evalica (where installed).
 RECORDED = json.loads((Path(__file__).parent / "oracles.json").read_text("utf-8"))
 RULES_OF_ORACLES = ("borda", "copeland", "schulze", "ranked_pairs", "plurality")
 
@@ -166,7 +175,7 @@ RULES_OF_ORACLES = ("borda", "copeland", "schulze", "ranked_pairs", "plurality")
 @pytest.mark.parametrize("rule", RULES_OF_ORACLES)
 def test_winners_are_pref_votings(rule, kind):
     compared = 0
-    for seed, recorded in enumerate(RECORDED[kind]):
+    for seed, recorded in enumerate(RECORDED["pref_voting"][kind]):
         if rule not in recorded["winners"]:
             continue
         size, ballots, weights = getattr(oracles, f"{kind}_profile")(seed)
@@ -177,11 +186,26 @@ def test_winners_are_pref_votings(rule, kind):
 
 
 def test_all_kemeny_rankings_are_pref_votings():
-    for seed, recorded in enumerate(RECORDED["strict"]):
+    for seed, recorded in enumerate(RECORDED["pref_voting"]["strict"]):
         size, ballots, weights = oracles.strict_profile(seed)
         found = voting.kemeny(ballots, candidates=range(size), weights=weights)
         assert sorted(map(list, found.optima)) == recorded["winners"]["kemeny"], seed
         assert found.cost == recorded["distance"], seed
+
+
+@pytest.mark.parametrize("model", ["full", "one_coin"])
+@pytest.mark.parametrize("number", range(len(oracles.CROWDS)))
+def test_dawid_skene_posteriors_are_crowd_kits(model, number):
+    """Step by step: with full matrices crowd-kit may stop a little early, as clipping makes its bound fall."""
+    recorded = RECORDED["crowd_kit"]["posteriors"][number][model]
+    # Ours takes a first step before it counts.
+    found = voting.dawid_skene(*oracles.crowd(number), model=model, iterations=recorded["steps"] - 1, tolerance=0.0)
+    order = np.argsort(found.classes)
+    for item, row in zip(found.items, found.posterior[:, order], strict=True):
+        assert row.tolist() == pytest.approx(recorded["posterior"][item], abs=2e-6), item
+    settled = voting.dawid_skene(*oracles.crowd(number), model=model, iterations=2000)
+    assert settled.converged
+    assert settled.log_likelihood >= found.log_likelihood - 1e-3
 
 
 @pytest.mark.parametrize("seed", range(5))
