@@ -83,6 +83,14 @@ class TestScopes:
         tried = {(method, path.replace("/x", "/{}")) for method, path, _ in OPERATIONS}
         assert len(told) == len(tried)
 
+    @pytest.mark.parametrize(("method", "path", "allowed"), OPERATIONS)
+    def test_without_a_key_or_with_a_wrong_one_nothing_is_done(self, client, method, path, allowed):
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic eDp5"}, {"x-api-key": ""}):
+            answer = client.request(method, path, headers=headers)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert answer.json()["status"] == 401
+
 
 class TestKeys:
     def test_the_right_key_alone_is_let_in(self, serve):
@@ -115,6 +123,10 @@ class TestKeys:
     def test_names_that_logs_could_not_tell_apart_are_refused(self, names):
         with pytest.raises(ConfigurationError, match="give each key a unique name"):
             keys.KeyRing([ring("vet", name=name) for name in names])
+
+    def test_a_stranger_learns_nothing_from_a_bad_body(self, serve):
+        answer = serve(api_key=KEY).post("/v1/vet", content=b"{", headers={"content-type": "application/json"})
+        assert answer.status_code == 401
 
 
 class TestRates:

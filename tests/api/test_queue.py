@@ -3,10 +3,13 @@
 import importlib
 import json
 import random
+import signal
 
 import pytest
 
+from metajudge.types.location import PostgresUrl
 from tests.api.conftest import panel_of
+from tests.api.service_process import process
 from tests.api.test_jobs import app_limits, ended, records
 from tests.doubles.llm_server import score_answer
 
@@ -62,3 +65,27 @@ def test_an_event_s_id_is_the_cursor_that_leads_on_after_it(store, serve):
     of_before = str(ids[1] - queue.FIRST_CURSOR)
     again = client.get(f"{location}/events", headers={"last-event-id": of_before}).text
     assert again == rest, "a stream that an earlier version began cannot go on"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_killed_in_between_the_cursor_of_before_leads_on_to_every_other_item(shuffled, store, tmp_path):
+    (tmp_path / "p.toml").write_text(
+        f'rubric = "baseline"\n[[agents]]\nname = "a"\nmodel = "openai:m1@{shuffled.url}"\n'
+    )
+    (tmp_path / "s.toml").write_text("[service.limits]\njob_workers = 4\n")
+    arguments = ["--config", "p.toml", "--config", "s.toml"]
+    arguments += ["--store", store.secret] if isinstance(store, PostgresUrl) else []
+    found, cursor, location = [], -1, None
+    for most in (15, 15, 10_000):
+        with process(tmp_path, *arguments) as (one, client):
+            if location is None:
+                location = client.post("/v1/vet/batch", json=records(ITEMS)).headers["location"]
+            more, cursor = follow(client, location, cursor, most=most)
+            found += more
+            if cursor is not None:
+                assert client.get(location).json()["state"] == "running", "it had ended before the kill"
+            one.send_signal(signal.SIGKILL)
+            one.wait()
+    assert cursor is None
+    assert sorted(found) == list(range(ITEMS))

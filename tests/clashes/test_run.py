@@ -128,6 +128,18 @@ class TestBlinding:
         assert (readable.hide_names, readable.hide_identities) == ((), False)
         assert Place().key(LEAK, made) != Place().key(LEAK, readable)
 
+    @pytest.mark.parametrize("path", ["run", "single"])
+    async def test_no_path_leaves_a_name_readable(self, path):
+        model = ranks_by(len, name="ann")
+        async with Session([model]) as session:
+            if path == "run":
+                (record,) = (await clash(session, [LEAK])).records
+            else:
+                record = await clash_item(session, LEAK)
+        prompt = model.requests[0].messages[0].text.lower()
+        assert not [name for name in ("gpt", "openai") if name in prompt]
+        assert record.blinding.hiding
+
 
 class TestSettings:
     async def test_a_session_without_agents_has_no_judge_and_an_observer_owns_a_response_only_where_it_has_one(self):

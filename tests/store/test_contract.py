@@ -122,6 +122,14 @@ class TestAssessments:
         assert {a["judgment_id"] for a in shown["assessments"]} == {"judgment-1", "judgment-2"}
         assert len(shown["assessments"] + shown["history"]) == 4
 
+    async def test_durable_assessment_implies_its_calls_are(self, store, reopen, records) -> None:
+        for n in range(100):
+            store.record_call(records.call(n))
+        judgment = records.judgment(1)
+        await store.save_assessment("key", judgment, records.assessment(judgment), "run-1")
+        shown = await store.show("run-1")
+        assert shown["calls_total"] == 100
+
 
 class TestRuns:
     async def test_run_without_an_end_is_interrupted_once_the_store_is_opened_again(self, store, reopen) -> None:

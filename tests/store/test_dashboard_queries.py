@@ -9,7 +9,13 @@ from metajudge.errors import FailureKind
 from metajudge.store import browsing, dashboard
 from metajudge.store.browsing import AssessmentFilter
 from metajudge.types import Failure, Judgment
-from tests.api.pages.filled_store import made_agent, made_assessment, made_judgment
+from tests.api.pages.filled_store import (
+    hostile_assessment,
+    hostile_judgment,
+    made_agent,
+    made_assessment,
+    made_judgment,
+)
 from tests.store.blocks import save_all
 
 pytestmark = pytest.mark.slow
@@ -109,6 +115,12 @@ class TestTotals:
         assert spent.cost_usd == pytest.approx(0.001)
         (failure,) = await store.ask(lambda c: dashboard.failures(c, 0.0))
         assert failure == dashboard.FailureCount("timeout", 1, 1)  # an attempt; and the agent "late"
+
+    async def test_hostile_names_are_only_names(self, store) -> None:
+        judgment = hostile_judgment()
+        await save_all(store, (judgment, hostile_assessment(judgment)))
+        assert (await store.ask(browsing.names)).judges == (judgment.judge,)
+        assert len((await page(store, AssessmentFilter(judge=judgment.judge))).lines) == 1
 
 
 async def test_a_judgment_without_a_verdict_did_not_fail(store) -> None:

@@ -135,6 +135,14 @@ class TestClaims:
         await store.reviews.decide(decision(), now=NOW)
         assert await claimed(store, "ada ") is None
 
+    async def test_what_somebody_has_is_not_given_to_another(self, store):
+        await store.reviews.open([review()])
+        assert await claimed(store, "ada") == "r1"
+        assert await claimed(store, "bob") is None
+        with pytest.raises(ReviewError, match="claimed by others") as caught:
+            await store.reviews.claim("bob", review_id="r1", now=NOW)
+        assert caught.value.reason == "claimed_by_other"
+
 
 class TestDecisions:
     @pytest.mark.parametrize(
@@ -159,6 +167,24 @@ class TestDecisions:
         again = await reopen(opened)
         kept = said.model_copy(update={"seconds": 0.0})
         assert (await again.reviews.get("r1", now=NOW)).decisions == (kept,)
+
+    async def test_forgetting_the_item_takes_the_words_and_keeps_the_decision(self, store):
+        await store.reviews.open([review(content={"question": "secret words"})])
+        await claimed(store)
+        await store.reviews.decide(decision(reason="because of the secret words"), now=NOW)
+        assert await store.forget("item-r1") == 2
+        state = await store.reviews.get("r1", now=NOW)
+        assert "secret" not in state.model_dump_json()
+        assert state.decisions[0].outcome is Outcome.APPROVE
+
+    async def test_another_decision_on_a_decided_review_is_refused(self, store):
+        await store.reviews.open([review()])
+        await claimed(store)
+        await store.reviews.decide(decision(), now=NOW)
+        for other in (decision(outcome=Outcome.REJECT), decision(reviewer="bob")):
+            with pytest.raises(ReviewError, match="decided") as caught:
+                await store.reviews.decide(other, now=NOW)
+            assert caught.value.reason == "decided"
 
 
 class TestImport:

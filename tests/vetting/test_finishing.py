@@ -15,7 +15,7 @@ from metajudge.errors import AuthError, ConfigurationError, FailureKind
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.reviews.queue import ReviewFilter
 from metajudge.reviews.review import ReviewOrigin
-from metajudge.store import open_store
+from metajudge.store import dashboard, open_store
 from metajudge.store.browsing import AssessmentFilter, newest_fitting, page_of_assessments
 from metajudge.types import Status
 from metajudge.vetting.finishing import Completion
@@ -282,3 +282,16 @@ async def test_a_changed_judgment_opens_one_review_more(calibration, tmp_path):
     changed = [*others, last.model_copy(update={"rationale": "Another one."})]
     after, (opened,) = await queued(tmp_path / "s.duckdb", changed, **given)
     assert (opened, len(after)) == (1, len(before) + 1)
+
+
+async def test_runs_with_one_policy_after_the_other_show_the_last_ones_decisions(store):
+    strict = load_policy("verdict_score")
+    lax = strict.model_copy(update={"name": "lax"})
+    for policy in (strict, lax, strict):
+        async with Engine(opinions(), store=store, strategy="weighted_average", policy=policy) as engine:
+            await engine.vet_all(RECORDS)
+            totals = (await store.ask(lambda c, run=engine.run_id: dashboard.run_totals(c, [run])))[engine.run_id]
+        assert totals.assessments == len(RECORDS)
+        assert {one.policy for one in (await lines(store)).values()} == {policy.name}
+    (panel,) = await store.ask(lambda connection: dashboard.panels(connection, 0.0))
+    assert panel.n == len(RECORDS)
