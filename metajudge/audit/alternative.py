@@ -1,9 +1,9 @@
 """The alternative-annotator test: whether a judge may stand in for one of several people.
 
 Calderon, Reichart and Dror, "The alternative annotator test for LLM-as-a-judge" (2025). Each person is left out in
-turn, and the judge and that person are held against the others, item by item. Of pairs, rankings, categories and sides
-of a pass mark the nearer one is the one that more of the others agree with; of grades the one with the smaller mean
-squared distance from theirs. Both count as nearer where they are equally near.
+turn, and the judge and this person are compared with the remaining people, item by item. Of pairs, rankings,
+categories and sides of a pass mark the nearer one is the one that more of the others agree with; of grades the one with
+the smaller mean squared distance from theirs. Both count as nearer where they are equally near.
 """
 
 import numpy as np

@@ -64,7 +64,7 @@ class Guarantee(Frozen):
         look, level: the look of the ledger that found it, and what that spent of delta; None outside a ledger.
         counted_by: what a question is, ``item`` or a field; None for the question itself.
         floor: lowest score that the labelled questions were drawn from; None where all could be drawn.
-        stated_random: whether it rests on the user's word that the labelled questions were drawn at random.
+        stated_random: whether the user stated that the labelled questions were drawn at random.
     """
 
     kind: Literal["guarantee"] = "guarantee"

@@ -166,6 +166,8 @@ MEASUREMENTS = {
     "voting": "metajudge.benchmarks.perf.voting",
     "free-evidence": "metajudge.benchmarks.free_evidence",
     "shrink": "metajudge.benchmarks.shrink",
+    "probabilities": "metajudge.benchmarks.probabilities_study",
+    "promise": "metajudge.benchmarks.promise_study",
 }
 """Name -> module; its ``main`` is the command."""
 
@@ -182,7 +184,8 @@ def perf(
     overhead: time and CPU beside the models' own; million: vetting a large file; service: the HTTP service under load;
     start: starting a command; faults: failing models, networks, disks and processes; fuzz: broken replies through every
     parser; voting: the voting rules beside other libraries; free-evidence: what verdicts kept without labels are worth;
-    shrink: the two numbers of the shipped default.
+    shrink: the two numbers of the shipped default; probabilities: P(right) out of fold beside a model of fifteen lines;
+    promise: how often promises are broken on populations with a known truth, and what they keep.
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")

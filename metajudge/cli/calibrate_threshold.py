@@ -73,8 +73,8 @@ def threshold(
     labels_drawn: Annotated[
         Literal["random"] | None,
         typer.Option(
-            help="`random`: labels that do not say how their rows were chosen are a random draw. The promise then says "
-            "that it rests on that."
+            help="`random`: treat labels that do not record how their rows were chosen as a random draw; the promise "
+            "states this assumption."
         ),
     ] = None,
     kind: KindOption = None,

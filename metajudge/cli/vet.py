@@ -235,7 +235,7 @@ PAGE_MARK: Final = "<dt>Command</dt><dd>metajudge vet "
 
 
 def page_path(inputs: Sequence[str]) -> Path:
-    """Where the page is written if nothing else is said: in the working directory, under the name of the input."""
+    """The default path of the page: in the working directory, named after the input."""
     name = Path(inputs[0]).name.partition(".")[0] if len(inputs) == 1 and inputs[0] != "-" else ""
     return Path(f"{name or 'metajudge'}.vet.html")
 

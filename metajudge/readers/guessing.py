@@ -370,7 +370,7 @@ class _Guesser:
                 self._take(other, column, "medium", "the name; it stands in several rows")
 
     def _names_questions(self, column: str, columns: Mapping[str, str]) -> bool:
-        """Whether a column names questions, each with several responses that are told apart by their model."""
+        """Whether a column identifies questions: each value has several responses, of different models."""
         if not columns.keys() >= {"responses.A", "question"} or "responses.B" in columns:
             return False
         model = columns.get("models.A")

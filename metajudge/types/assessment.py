@@ -143,7 +143,7 @@ class GuaranteedThreshold(Frozen):
     )
     category: str | None = left_out("The category it speaks of; absent for all together.")
     counted_by: str | None = left_out("What a question is: `item`, or a field; absent for the question.")
-    stated_random: bool = left_out("That the labelled questions were drawn at random is the user's word.", False)
+    stated_random: bool = left_out("Whether the user stated that the labelled questions were drawn at random.", False)
 
     def keeps(self, probability: float) -> bool:
         """Whether a probability reaches the threshold, compared after rounding to 1e-9."""

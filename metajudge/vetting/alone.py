@@ -17,7 +17,7 @@ class Alone:
     """What histories say of the judgments of an input that stand alone.
 
     Args:
-        groups: what a fit says, if there is one; and why nothing is said where it gives no probability.
+        groups: the probabilities of a fit, if there is one; and the reason where it gives none.
         codes: [n] each judgment's place in ``groups``, -1 for one of which nothing is said.
         places: [n] each judgment's row in what its group was made of.
     """

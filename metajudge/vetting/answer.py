@@ -13,6 +13,7 @@ from metajudge.stats.arrays import Bools
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import PROBABILITY_CUT
 from metajudge.types import VERDICT_KINDS, Assessment
+from metajudge.vetting.outcomes import WEIGHED
 from metajudge.vetting.picture import LOWER_CUTS, Picture
 from metajudge.vetting.summary import ReadFirst, VetSummary
 
@@ -24,13 +25,21 @@ FEW: Final = 0.1
 SHOWN: Final = 10
 """Judgments to read that are printed."""
 _KINDS: Final = {"pairwise": "pair", "ranking": "ranking", "grade": "grade", "category": "category"}
-WEIGHED: Final = ("order", "strength", "peers", "rationale", "repeats", "variants")
-"""Signals that weigh in a score."""
 _TOLD: Final = (*WEIGHED, "length_ratio")
 
 
 def answer_lines(summary: VetSummary, labels: Counts) -> Iterator[str]:
-    """The answer: what is kept and how much of it is right, what to read first, what limits it."""
+    """The answer: what is kept and how much of it is right, what to read first, what limits it.
+
+    The share right is that of the kept verdicts that can be compared with a label, with its 95 % interval by question.
+
+    Args:
+        summary: of a run that has ended.
+        labels: counted by what became of the judgments.
+
+    Yields:
+        A line each, without a full stop; nothing where the run decided on no judgment.
+    """
     if not summary.judgments or not (summary.assessed or summary.without_evidence):
         return  # why nothing was vetted is said first
     kept = labels.rows()["kept"] if labels.labelled else None
@@ -53,9 +62,11 @@ def _worth(summary: VetSummary, kept: Counted | None) -> str:
     if summary.kept:
         return " by agreement: without labels it is not known how many of them are right"
     if summary.alone:
+        swapped = "the same pairs with the responses swapped would tell most for least"
+        more = swapped if "pairwise" in summary.rules else "another judge's verdicts on the same items would tell more"
         return (
-            ": one judge in one order says little about itself; the same pairs with the responses swapped would tell "
-            "most for least, and 30 labels would give each verdict a probability"
+            f": one judge in one order says little about itself; {more}, and 30 labels would give each verdict a "
+            "probability"
         )
     return ": there are no labels, and the evidence keeps nothing"
 
@@ -82,6 +93,9 @@ def found_lines(facts: Verdicts, rows: Bools) -> list[str]:
 
     Args:
         rows: [n] which judgments are vetted.
+
+    Returns:
+        One line on verdicts, judges and questions, for pairs one on their orders, and one on labels.
     """
     kinds = Counter(facts.kind[rows & (facts.kind >= 0)].tolist())
     named = [(count, _KINDS[VERDICT_KINDS[code]]) for code, count in kinds.most_common()]
@@ -110,13 +124,17 @@ def found_lines(facts: Verdicts, rows: Bools) -> list[str]:
 
 def is_alone(facts: Verdicts) -> bool:
     """Whether every verdict is of one judge, in one order."""
-    return len(np.unique(facts.judge)) == 1 and len(np.unique(np.stack([facts.item, facts.order]), axis=1)[0]) == len(
-        np.unique(facts.item)
-    )
+    shown = np.unique(np.stack([facts.item, facts.order]), axis=1)
+    return len(np.unique(facts.judge)) == 1 and shown.shape[1] == len(np.unique(facts.item))
 
 
 def read_first(picture: Picture) -> list[ReadFirst]:
-    """What to read first, with the evidence in words."""
+    """What to read first, with the evidence in words.
+
+    Returns:
+        At most :data:`~metajudge.vetting.picture.READ_FIRST`, one of each item, the most doubtful one first; without
+        those that people have to judge blind.
+    """
     return [
         ReadFirst(
             judgment_id=one.assessment.judgment_id,
@@ -132,7 +150,11 @@ def read_first(picture: Picture) -> list[ReadFirst]:
 
 
 def evidence_of(assessment: Assessment) -> Iterator[str]:
-    """The evidence on a judgment, a phrase each; why nothing decided where there is none."""
+    """The evidence on a judgment in words.
+
+    Yields:
+        A phrase for each signal that is more than the normal case; the reason for the decision where there is none.
+    """
     told = False
     for name, signal in (assessment.signals or {}).items():
         if name in _TOLD and signal.value is not None and signal.state not in ("plain", "agree", "equal"):
@@ -144,7 +166,12 @@ def evidence_of(assessment: Assessment) -> Iterator[str]:
 
 
 def lower_cuts(picture: Picture, summary: VetSummary) -> dict[str, Counted]:
-    """What lower cuts in P would keep, where the default one keeps few."""
+    """What lower cuts in P would keep, where the default one keeps under a tenth.
+
+    Returns:
+        Cut as written -> how many judgments reach it, and how many of those with a label are right; empty where more
+        are kept, or another rule than the default cut decides.
+    """
     few = summary.kept < FEW * summary.judgments and picture.by == "probability"
     if not few or picture.threshold != PROBABILITY_CUT:
         return {}

@@ -13,7 +13,7 @@ from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.units import Clusters
 from metajudge.evidence.words import signal_lines
 from metajudge.types import Assessment, Judgment
-from metajudge.vetting.answer import WEIGHED
+from metajudge.vetting.outcomes import WEIGHED
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ class ThresholdRows:
         approximate: whether the calibration was fitted on some of them.
         notes: which rows were left out, and why.
         floor: lowest probability that their questions were drawn from; None where all could be drawn.
-        stated_random: whether that some were drawn at random is the user's word.
+        stated_random: whether the user stated that labels without a recorded choice were drawn at random.
     """
 
     table: SignalTable
@@ -201,7 +201,7 @@ def threshold_rows(
 
     Args:
         only_new: only questions that were not fitted on; False for all; None for new ones where there are any.
-        stated_random: whether labels that do not say how their items were chosen are a random draw, by the user's word.
+        stated_random: whether the user stated that labels without a recorded choice were drawn at random.
         judges: whose judgments, together; empty for all of the calibration's.
 
     Raises:

@@ -21,8 +21,11 @@ MOST_FITTED: Final = 20_000
 MOST_SIMULATED: Final = 400
 """Questions whose P stands for the file in the simulation of further labels."""
 TARGETS: Final = (0.9, 0.85, 0.8, 0.7)
+"""Precisions that are tried, the highest one first."""
 DELTA: Final = 0.1
+"""The probability that a promise may fail."""
 DRAWS: Final = 30
+"""Simulations of each number of labels."""
 SIZES: Final = (30.0, 60.0, 120.0, 240.0, 480.0)
 """Further labelled questions that are tried."""
 
@@ -43,6 +46,9 @@ class OwnFit:
 
 def own_fit(facts: Verdicts, wanted: Bools, right: Right | None) -> OwnFit | None:
     """Fits P(right) to the labels of an input; of several kinds of verdicts to the one with the most labels.
+
+    All labels enter the fit alike, however their rows were chosen; none of them carries a promise. Verdicts of other
+    kinds, ties and missing verdicts get no probability.
 
     Args:
         wanted: [n] which judgments are vetted.
@@ -87,7 +93,12 @@ def _thinned(rows: "SignalTable") -> "SignalTable":
 def limits_of(calibration: "Calibration", table: "SignalTable") -> str:
     """What limits the answer: how many questions are labelled, and what more labels could promise.
 
-    Simulated from P, one judgment a question, at the level of a first look. No label is looked at: nothing is spent.
+    Further labels are simulated from P (:func:`~metajudge.calibration.advice.advise`), one judgment a question, at the
+    level of a first look. No label is looked at: nothing is spent. The number is the smallest one, in tens, with which
+    the highest of :data:`TARGETS` that can be reached passes in four of five simulations.
+
+    Args:
+        table: all decided verdicts of the input, with and without a label.
     """
     from metajudge.calibration.advice import advise
     from metajudge.calibration.guarantee import Guarantee, guaranteed_threshold
