@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.doubles.crowds import crowd
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / ".github" / "actions" / "vet"
 SAMPLE = ROOT / "benchmarks" / "sample" / "judgments.jsonl"
@@ -159,13 +161,20 @@ def test_the_action_interpolates_nothing_into_a_shell() -> None:
 @pytest.mark.parametrize(
     ("inputs", "code", "said"),
     [
-        ({"fail_under": "precision=0.95\nkept=0.1"}, 5, "**missed**: kept 0 (0 of 96 kept) is below 0.1"),
-        ({"fail_under": "kept=0"}, 0, "- reached: kept 0 (0 of 96 kept) reaches 0"),
-        ({"command": "audit", "fail_on": "position"}, 5, "Jury"),
+        (
+            {"fail_under": "precision=0.995\nkept=0.1"},
+            5,
+            "**missed**: precision 0.9926 (400 of 403 kept are right; 95 % interval by question 95.3 to 99.9 %)",
+        ),
+        ({"fail_under": "kept=0.1"}, 0, "- reached: kept 0.8396 (403 of 480 kept) reaches 0.1"),
+        ({"command": "audit", "fail_on": "position", "files": str(SAMPLE)}, 5, "Jury"),
     ],
 )
 def test_the_real_command(runner: Runner, inputs: dict[str, str], code: int, said: str) -> None:
-    found, shown = runner.run(real=True, files=str(SAMPLE), **inputs)
+    """Vets a file with enough labels that something is kept by them, of which not all is right."""
+    judgments = crowd(120, skills={"owl": 0.9, "wren": 0.8})
+    (runner.folder / "labelled.jsonl").write_text("".join(f"{one.model_dump_json()}\n" for one in judgments))
+    found, shown = runner.run(real=True, **{"files": "labelled.jsonl"} | inputs)
     assert found == code, shown
     assert said in runner.summary.read_text()
     assert runner.outputs["comment"].strip() == runner.summary.read_text().strip()
