@@ -16,7 +16,7 @@ from metajudge.evidence.counting import Counts, RowCounting, compared, correctne
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.peers import UNDECIDED_VOTES, PeerSupport
 from metajudge.evidence.score import WEIGHTS, signal_score
-from metajudge.evidence.verdicts import SignalColumn, Verdicts, VerdictsBuilder, several_contents
+from metajudge.evidence.verdicts import SignalColumn, Verdicts, VerdictsBuilder
 from metajudge.readers import JudgmentSource, Reject
 from metajudge.readers.right_rules import RightRules
 from metajudge.stats.arrays import Bools, Indices
@@ -169,9 +169,7 @@ class Records:
             InputError: one item id is used for two different contents.
         """
         facts = self._builder.facts()
-        for item_id, (first, other, *_) in facts.conflicts().items():
-            rows = [facts.judgment_ids[int((facts.item == place).argmax())] for place in (first, other)]
-            raise several_contents(item_id, *rows)
+        facts.refuse_conflicts()
         return facts
 
     def counted(self, rows: Indices | slice = slice(None)) -> Counter[str]:

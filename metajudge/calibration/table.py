@@ -35,7 +35,7 @@ from metajudge.evidence.games import games_of
 from metajudge.evidence.grouping import Interned
 from metajudge.evidence.rewards import Preference, RewardScore, margin_scales, reward_margins
 from metajudge.evidence.units import QUESTION, unit_of
-from metajudge.evidence.verdicts import Codes, Verdicts, collected, several_contents
+from metajudge.evidence.verdicts import Codes, Verdicts, collected
 from metajudge.providers.families import family_of
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, VerdictKind, default_right
@@ -254,7 +254,7 @@ def table_of(
     """
     groups = None if signals is None else _groups(signals)
     _check_given(groups or (), rewards, agent_scores)
-    _check_contents(facts)
+    facts.refuse_conflicts()
     wanted = np.ones(len(facts), dtype=bool) if report is None else report
     found = np.flatnonzero(wanted & (facts.verdict >= 0))
     _check_unique([facts.judgment_ids[row] for row in found.tolist()])
@@ -394,12 +394,6 @@ def _check_given(groups: Sequence[str], rewards: object, agent_scores: object) -
         raise InputError("the signal rewards needs reward models' scores: a file reward_scores.jsonl beside the data")
     if "agents" in groups and agent_scores is None:
         raise InputError("the signal agents needs agents' scores: give --agent-scores with assessments of these data")
-
-
-def _check_contents(facts: Verdicts) -> None:
-    for name, (first, second, *_) in facts.conflicts().items():
-        one, other = (facts.judgment_ids[int(np.argmax(facts.item == place))] for place in (first, second))
-        raise several_contents(name, one, other)
 
 
 def _check_unique(ids: Sequence[str]) -> None:

@@ -143,6 +143,16 @@ class Verdicts:
             places.setdefault(item.id, []).append(at)
         return {name: found for name, found in places.items() if len(found) > 1}
 
+    def refuse_conflicts(self) -> None:
+        """Raises :class:`InputError` where the content of an item differs between two judgments, and names these."""
+        for item_id, places in self.conflicts().items():
+            first, other = (self.judgment_ids[int(np.argmax(self.item == place))] for place in places[:2])
+            raise InputError(
+                f"item {item_id!r} has two different contents: in judgment {first!r} and in judgment {other!r}. "
+                "Evidence compares verdicts on the same item: give each content its own item id, or repair the record "
+                "that differs."
+            )
+
     def select(self, rows: NDArray[np.integer[Any]] | slice) -> "Verdicts":
         """The facts of chosen rows; tables stay as they are."""
         ids = self.judgment_ids
@@ -416,11 +426,3 @@ SignalColumn: TypeAlias = Coded[SignalValue]
 
 _NAN = float("nan")
 _NO_TEXT: Stated = (None, "no_rationale", "no rationale was recorded")
-
-
-def several_contents(item_id: str, first: str, other: str) -> InputError:
-    """The error about an item whose content differs between two judgments."""
-    return InputError(
-        f"item {item_id!r} has two different contents: in judgment {first!r} and in judgment {other!r}. Evidence "
-        "compares verdicts on the same item: give each content its own item id, or repair the record that differs."
-    )

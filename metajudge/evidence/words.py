@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from metajudge.evidence.peers import PeerSupport
 from metajudge.files.packaged import packaged
 from metajudge.types import AnyVerdict, Category, Grade, SignalValue
 
@@ -35,13 +34,6 @@ def signal_lines(signals: Mapping[str, SignalValue] | None) -> list[SignalLine]:
     return found
 
 
-_ORDER = {
-    "agree": "the same verdict when the answers swap places",
-    "disagree": "contradicts itself when the answers swap places",
-    "other_tied": "a tie when the answers swap places",
-}
-
-_STABILITY = {"agree": "the same verdict", "disagree": "another verdict", "mixed": "sometimes another verdict"}
 _UNKNOWN_ORDER = {
     "missing": "this judge was not asked in another order",
     "other_no_verdict": "this judge gave no comparable verdict in the other order",
@@ -74,26 +66,3 @@ def missing_evidence(verdict: AnyVerdict | None, signals: Mapping[str, SignalVal
     if grades and signals["repeats"].value is None and signals["variants"].value is None:
         missing.append("this judge graded it once")
     return ", and ".join(missing)
-
-
-def evidence_in_words(signals: dict[str, SignalValue], peers: PeerSupport) -> list[str]:
-    """One phrase for each piece of evidence that weighs in the score; nothing for what is absent.
-
-    Args:
-        signals: by name (:func:`~metajudge.evidence.columns.signal_columns`).
-    """
-    phrases = []
-    order = signals["order"].state
-    if order in _ORDER:
-        phrases.append(_ORDER[order])
-    asked = peers.supporting + peers.opposing + peers.undecided
-    if peers.value is not None:
-        phrases.append(
-            f"{peers.supporting} of {asked} other judge{'s' if asked > 1 else ''} agree{'' if asked > 1 else 's'}"
-        )
-    for name, whom in (("repeats", "when asked again"), ("variants", "under another prompt")):
-        if name in signals and signals[name].state in ("agree", "disagree", "mixed"):
-            phrases.append(f"{_STABILITY[signals[name].state]} {whom}")
-    if signals["rationale"].state == "contradict":
-        phrases.append("its rationale ends with another verdict")
-    return phrases

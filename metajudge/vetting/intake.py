@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metajudge.concurrency import off_the_loop
 from metajudge.evidence.grouping import Key
-from metajudge.evidence.verdicts import NO_VERDICT, Verdicts, VerdictsBuilder, several_contents
+from metajudge.evidence.verdicts import NO_VERDICT, Verdicts, VerdictsBuilder
 from metajudge.readers import JudgmentSource
 from metajudge.readers.jsonl import JudgmentLines
 from metajudge.readers.lines import RawLine, Reject
@@ -69,7 +69,7 @@ class Intake:
             builder = VerdictsBuilder()
             builder.add_all(judgments)
             facts, digests = builder.facts(), judgments[0].raw_digests()
-            _check_contents(facts)
+            facts.refuse_conflicts()
             first, texts = np.zeros(1, dtype=np.int64), GivenTexts(judgments)
             return cls(facts, *digests, first, texts, RightRules(None), None, characters)
 
@@ -179,7 +179,7 @@ class Reading:
                 if not count % READ_AT_ONCE:
                     yield count, None
             if self._compared:
-                _check_contents(self._kept.builder.facts())
+                self._kept.builder.facts().refuse_conflicts()
 
     def _new(self) -> "_Kept":
         return _Kept(RightRules(self._right), VerdictsBuilder(texts=self._compared))
@@ -328,17 +328,6 @@ class _Kept:
             else:
                 return False
         return True
-
-
-def _check_contents(facts: Verdicts) -> None:
-    """Refuses judgments at hand of which two have different contents of one item.
-
-    Raises:
-        InputError: naming the first two such judgments.
-    """
-    for item_id, places in facts.conflicts().items():
-        first, other = (int(np.flatnonzero(facts.item == place)[0]) for place in places[:2])
-        raise several_contents(item_id, facts.judgment_ids[first], facts.judgment_ids[other])
 
 
 def _taken(digests: bytes, rows: NDArray[np.int64]) -> bytes:
