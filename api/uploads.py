@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
 
-from metajudge.readers.loose import GivenJudgment
+from metajudge.reading.loose import GivenJudgment
 from metajudge.types import Judgment
 
 from .computing import ClientGoneError

@@ -16,12 +16,12 @@ from metajudge.audit.report import FREE, audit
 from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.evidence.units import stated
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.joined_labels import On, join
-from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
-from metajudge.readers.reasons import JudgmentLike, as_judgment, as_record
-from metajudge.readers.vocabulary import without_silent_verdicts
+from metajudge.reading import JudgmentSource, Reject
+from metajudge.reading.joined_labels import On, join
+from metajudge.reading.jsonl import JudgmentLines
+from metajudge.reading.label_files import LabelRow, LabelRows, read_labels
+from metajudge.reading.reasons import JudgmentLike, as_judgment, as_record
+from metajudge.reading.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite

@@ -14,7 +14,7 @@ from metajudge.decision import DEFAULT_CASE_POLICY, Policy
 from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.budget import Budget
-from metajudge.readers.reasons import ItemLike, JudgmentLike, as_judgment
+from metajudge.reading.reasons import ItemLike, JudgmentLike, as_judgment
 from metajudge.rubric import Rubric
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a task's own modules are imported when its function is call
     from metajudge.judging.run import Judged
     from metajudge.peers.run import PeersResult
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.readers.questions import Question
+    from metajudge.reading.questions import Question
     from metajudge.vetting.engine import Engine
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def count(
         InputError: data that is no judgment, or a rule that applies to none of the verdicts.
     """
     from metajudge.evidence.counting import Counts
-    from metajudge.readers.right_rules import rules_of
+    from metajudge.reading.right_rules import rules_of
 
     records, ended = [as_judgment(one) for one in judgments], {one.judgment_id: one for one in assessments}
     counts = Counts(rules_of(records, right))
@@ -178,7 +178,7 @@ def clash(
         The records of all items; ``totals.end`` says whether the budget ended the run.
     """
     from metajudge.clashes.run import clash as run_clash
-    from metajudge.readers.questions import Question
+    from metajudge.reading.questions import Question
 
     given = [items] if isinstance(items, Item | Question | Mapping | str) else list(items)
     session = {name: options.pop(name) for name in SessionOptions.__annotations__ if name in options}

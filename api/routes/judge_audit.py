@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect
 
 from metajudge.audit.card import AuditDocument
 from metajudge.auditing import PersonLabel, audit_judgments
-from metajudge.readers.joined_labels import On
-from metajudge.readers.vocabulary import without_silent_verdicts
+from metajudge.reading.joined_labels import On
+from metajudge.reading.vocabulary import without_silent_verdicts
 from metajudge.types import Judgment
 
 from ..computing import ClientGoneError

@@ -15,9 +15,9 @@ from metajudge.cli.options import JsonOption
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, write_text
-from metajudge.readers import FieldMap, JudgmentSource, open_judgments
-from metajudge.readers.inspection import guess_tables
-from metajudge.readers.jsonl import to_line
+from metajudge.reading import FieldMap, JudgmentSource, open_judgments
+from metajudge.reading.inspection import guess_tables
+from metajudge.reading.jsonl import to_line
 from metajudge.report.audit.page import card, page
 from metajudge.report.audit.published import JOINED, SHEET, Given, flags, next_commands, published, sheet, to_label
 from metajudge.report.audit.terminal import lines

@@ -22,8 +22,8 @@ from metajudge.errors import InputError
 from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
-from metajudge.readers import JudgmentSource
-from metajudge.readers.human_preferences import read_preferences
+from metajudge.reading import JudgmentSource
+from metajudge.reading.formats.human_preferences import read_preferences
 from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop

@@ -10,10 +10,10 @@ from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, map
 from metajudge.cli.inspect import cut, print_record
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
-from metajudge.readers.importing import Question, answered, changed, questions_of
-from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.mapping import FieldMap, columns_in
-from metajudge.readers.saved_maps import save_map
+from metajudge.reading.importing import Question, answered, changed, questions_of
+from metajudge.reading.inspection import Inspection, inspect_input
+from metajudge.reading.mapping import FieldMap, columns_in
+from metajudge.reading.saved_maps import save_map
 from metajudge.runs.exit_codes import ExitCode
 
 WIDTH = 120

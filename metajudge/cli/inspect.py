@@ -18,8 +18,8 @@ from metajudge.cli.inputs import (
 from metajudge.cli.options import JsonOption, echo_json, echo_lines
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
-from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.saved_maps import save_map
+from metajudge.reading.inspection import Inspection, inspect_input
+from metajudge.reading.saved_maps import save_map
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.types import Judgment
 

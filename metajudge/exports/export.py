@@ -23,8 +23,8 @@ from metajudge.exports.request import ExportRequest, Format, Kind, Pairing, Reco
 from metajudge.exports.responses import pair_responses
 from metajudge.exports.workspace import MEMORY, FunnelStep, Noted, Work, Workspace, named_rows, only
 from metajudge.installation import __version__
-from metajudge.readers import FieldMap, JudgmentSource, open_judgments
-from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
+from metajudge.reading import FieldMap, JudgmentSource, open_judgments
+from metajudge.reading.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest
 from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
@@ -222,7 +222,7 @@ def export(
         judgments: files and folders, an open source, or objects: what the assessments were made from.
         calibration: for a guarantee that is stored in the calibration and not in the assessments.
         decontaminate: benchmark files; rows that share a run of words with one of their items are dropped.
-        mapping: for files of judgments, which column is what (:func:`metajudge.readers.open_judgments`).
+        mapping: for files of judgments, which column is what (:func:`metajudge.reading.open_judgments`).
         prefix_ids: put a file's name before its ids, as was done when they were vetted.
         watch: called at every stage.
 

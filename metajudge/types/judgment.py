@@ -20,7 +20,7 @@ NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 
 Defaulted: TypeAlias = Literal["judge", "id", "item_id"]
-"""A field of a judgment that was filled in (:mod:`metajudge.readers.loose`)."""
+"""A field of a judgment that was filled in (:mod:`metajudge.reading.loose`)."""
 
 Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 """The lowest and the highest grade, or the categories; the order of categories is from worst to best."""

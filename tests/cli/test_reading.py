@@ -11,7 +11,7 @@ import pytest
 
 from metajudge.auditing import audit_judgments
 from metajudge.cli.inputs import Labelling, Reading
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.types import Grade
 
 TRUTH = [1 + n % 5 for n in range(24)]

@@ -1,0 +1,305 @@
+"""Tables of typed cells: Parquet by DuckDB, Arrow files and Hugging Face datasets by pyarrow, workbooks by openpyxl.
+
+A dataset is read as the documentation of ``datasets`` 4 and 5 describes ("Save and export", ``Dataset.save_to_disk``):
+a folder with ``state.json``, which lists the Arrow streams, and ``dataset_info.json``; several splits are folders
+beside a ``dataset_dict.json``. Packages are imported when a table is read.
+"""
+
+import datetime
+import decimal
+import math
+import re
+import uuid
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from metajudge.errors import InputError
+from metajudge.installation import install_command
+from metajudge.reading.containers.lines import DAMAGE, Line, Reject, Source, TableRow
+from metajudge.reading.containers.tables import Table, require_different
+
+_FETCHED: Final = 256
+"""Rows of Parquet that are Python objects together."""
+_MEMORY: Final = "4GB"
+"""What DuckDB may hold of one file: a row group of large texts takes two."""
+
+ROWS: Final = 512
+"""Rows of a record batch that are Python objects together."""
+
+
+def parquet_table(source: Source, only: str = "*") -> Table:
+    """Rows of a Parquet file, perhaps of one column alone; memory is bounded by a few of its row groups."""
+    query = _QUERY.replace("*", only, 1)
+    path = _pattern(source)
+
+    def columns() -> tuple[str, ...]:
+        with parquet_connection(source) as connection:
+            return tuple(name for name, *_ in connection.execute(_QUERY + " LIMIT 0", [path]).description)
+
+    def rows() -> Iterator[Line | Reject]:
+        import duckdb
+
+        number = 0
+        with parquet_connection(source) as connection:
+            try:
+                result = connection.execute(query, [path])
+                names = [name for name, *_ in result.description]
+                while batch := result.fetchmany(_FETCHED):
+                    for cells in batch:
+                        number += 1
+                        yield TableRow(number, dict(zip(names, map(plain, cells), strict=True)))
+            except (duckdb.Error, UnicodeDecodeError) as error:
+                what = "the file is damaged"
+                if isinstance(error, duckdb.OutOfMemoryException):
+                    what = f"a row group takes more than {_MEMORY} of memory: write the file with smaller ones"
+                reason = f"{what}; nothing after this row can be read ({_first_line(error)})"
+                yield Reject(source.name, number + 1, reason, "")
+
+    return Table("Parquet", source, rows, columns)
+
+
+def _pattern(source: Source) -> str:
+    """A path as DuckDB takes it: what looks like a pattern is a name here."""
+    return re.sub(r"([*?\[])", r"[\1]", str(source.path))
+
+
+def parquet_connection(source: Source) -> Any:
+    """A connection that can read this file and no other, whatever stands in it.
+
+    Raises:
+        InputError: it is no Parquet file.
+    """
+    import duckdb
+
+    path = _pattern(source)
+    # One thread keeps the order of the rows with one row group in flight.
+    settings: dict[str, Any] = {
+        "threads": 1,
+        "memory_limit": _MEMORY,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        connection.execute("SET allowed_paths = $1", [[path, str(source.path)]])
+        connection.execute("SET enable_external_access = false")
+        connection.execute(_QUERY + " LIMIT 0", [path])
+    except duckdb.Error as error:
+        connection.close()
+        raise InputError(f"{source.name} cannot be read as Parquet: {_first_line(error)}") from None
+    return connection
+
+
+_QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
+_AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON has it: times as text, decimals as numbers; NaN as null, an infinite number as its text."""
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind is dict:
+        return {
+            key if type(key) is str else str(key): inner if type(inner) in _AS_THEY_ARE else plain(inner)
+            for key, inner in value.items()
+        }
+    match value:
+        case float():
+            return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case datetime.datetime() | datetime.date() | datetime.time():
+            return value.isoformat()
+        case decimal.Decimal() if not value.is_finite():
+            return None if value.is_nan() else str(value)
+        case decimal.Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case bytes() | bytearray():
+            return bytes(value).decode("utf-8", "replace")
+        case datetime.timedelta() | uuid.UUID():
+            return str(value)
+    return value
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]
+
+
+def arrow_table(source: Source, only: str = "") -> Table:
+    """Rows of an Arrow file, perhaps of one column alone; batches are mapped into memory one at a time."""
+    fault = f"{source.name} cannot be read as an Arrow file"
+    damage = "the file is damaged; nothing after this row can be read"
+    return _mapped_into_memory("Arrow", "an Arrow file", source, [(source.path, fault, damage)], only)
+
+
+def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a record batch, a few at a time; cells are as JSON has them."""
+    names = batch.schema.names
+    for start in range(0, batch.num_rows, ROWS):
+        columns = [[plain(cell) for cell in column.to_pylist()] for column in batch.slice(start, ROWS).columns]
+        for cells in zip(*columns, strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+
+def dataset_table(source: Source) -> Table:
+    """Rows of one split of a Hugging Face dataset, in order; Arrow batches are mapped into memory one at a time."""
+    files = [
+        (
+            file,
+            f"{source.name}: {file.name} cannot be read as an Arrow stream",
+            f"{file.name} is damaged; the rest of it cannot be read",
+        )
+        for file in _arrow_files(source)
+    ]
+    form = "Hugging Face dataset on disk"
+    return _mapped_into_memory(form, f"a {form}", source, files)
+
+
+def dataset_folders(path: Path) -> list[Path]:
+    """The folders of the splits of a saved dataset; empty where the folder is none."""
+    if (path / "state.json").is_file():
+        return [path]
+    if not (path / "dataset_dict.json").is_file():
+        return []
+    return [split for split in sorted(path.iterdir()) if (split / "state.json").is_file()]
+
+
+def _arrow_files(source: Source) -> list[Path]:
+    try:
+        state = orjson.loads((source.path / "state.json").read_bytes())
+        files = [source.path / str(entry["filename"]) for entry in state["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{source.name}: state.json does not list the dataset's files ({error})") from None
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        raise InputError(
+            f"{source.name} was saved with an indices mapping: save it again after dataset.flatten_indices()"
+        )
+    missing = [file.name for file in files if not file.is_file()]
+    if missing or not files:
+        raise InputError(f"{source.name}: the dataset's files are missing: {', '.join(missing) or 'none is listed'}")
+    return files
+
+
+def _mapped_into_memory(
+    form: str, what: str, source: Source, files: Sequence[tuple[Path, str, str]], only: str = ""
+) -> Table:
+    """A table over files; each with what to say where it cannot be opened, and where it is damaged."""
+
+    def opened(file: Path, fault: str) -> Any:
+        try:
+            import pyarrow
+            import pyarrow.ipc
+        except ImportError:
+            raise InputError(f"{source.name} is {what}, which needs pyarrow: {install_command('inputs')}") from None
+        opening = pyarrow.ipc.open_file if form == "Arrow" else pyarrow.ipc.open_stream
+        try:
+            return opening(pyarrow.memory_map(str(file)))
+        except (OSError, pyarrow.ArrowException) as error:
+            raise InputError(f"{fault}: {error}") from None
+
+    def rows() -> Iterator[Line | Reject]:
+        number = 0
+        for file, fault, damage in files:
+            found = opened(file, fault)
+            wanted = [only] if only else found.schema.names
+            batches = map(found.get_batch, range(found.num_record_batches)) if form == "Arrow" else found
+            import pyarrow
+
+            try:
+                for data in (data for batch in batches for data in plain_rows(batch.select(wanted))):
+                    number += 1
+                    yield TableRow(number, data)
+            except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
+                yield Reject(source.name, number + 1, f"{damage} ({error})", "")
+
+    return Table(form, source, rows, lambda: tuple(opened(*files[0][:2]).schema.names))
+
+
+def members_of(source: Source) -> frozenset[str]:
+    """The names of the members of a zip archive; none where it is damaged."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            return frozenset(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return frozenset()
+
+
+def workbook_table(source: Source) -> Table:
+    """Rows of a sheet; its first row that is not empty names the columns.
+
+    Numbers without a fraction are whole numbers, times are ISO 8601 texts, and a formula gives the value that was
+    saved with it. Rows are read one at a time; ``number`` is the row of the sheet.
+
+    Reading raises InputError: openpyxl is not installed, or the file cannot be read.
+    """
+
+    def columns() -> tuple[str, ...]:
+        for _, cells in _sheet_rows(source):
+            return _sheet_header(source.name, cells)
+        raise InputError(f"{source.name} has no row: the first row of a sheet names its columns")
+
+    def rows() -> Iterator[Line | Reject]:
+        header: tuple[str, ...] | None = None
+        for number, cells in _sheet_rows(source):
+            if header is None:
+                header = _sheet_header(source.name, cells)
+                continue
+            beyond = [cell for cell in cells[len(header) :] if cell not in (None, "")]
+            values = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
+            data = {name: "" if value is None else value for name, value in zip(header, values, strict=True) if name}
+            raw = orjson.dumps(data, default=str)
+            if beyond:
+                yield source.reject(number, f"the row has {len(beyond)} more cells than the header", raw)
+            else:
+                yield Line(number, raw, data)
+
+    return Table("Excel sheet", source, rows, columns)
+
+
+def _sheet_header(name: str, cells: list[Any]) -> tuple[str, ...]:
+    names = tuple("" if cell is None else str(cell).strip() for cell in cells)
+    require_different([one for one in names if one], name)
+    return names
+
+
+def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
+    """Rows that are not empty, with their numbers, of the first sheet that has any."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise InputError(
+            f"{source.name} is an Excel workbook: {install_command('inputs')}, or save the sheet as CSV"
+        ) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on styles and validations, which are not read
+            book = openpyxl.load_workbook(source.path, read_only=True, data_only=True)
+            with closing(book):
+                for sheet in book.worksheets:
+                    empty = True
+                    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+                        if any(cell not in (None, "") for cell in row):
+                            empty = False
+                            yield number, _trimmed([plain(_whole(cell)) for cell in row])
+                    if not empty:
+                        return
+    except (*DAMAGE, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+        raise InputError(f"{source.name} cannot be read as an Excel workbook: {error}") from None
+
+
+def _trimmed(cells: list[Any]) -> list[Any]:
+    """Without empty cells at the end."""
+    while cells and cells[-1] in (None, ""):
+        cells.pop()
+    return cells
+
+
+def _whole(cell: Any) -> Any:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell

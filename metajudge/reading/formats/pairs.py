@@ -1,0 +1,244 @@
+"""Pairwise games as benchmarks record them, and their folder layout: a file of labelled pairs, one of judgments.
+
+Everything in a game is in the order shown and is turned back to response ids: ``A`` means "the response shown first",
+not a response. In the second game of a pair the responses have changed places, so ``A>B`` there says that response B is
+better. Of a folder, the pairs are held in memory, and the judgments, which name their pair, are streamed.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from metajudge.reading.containers.lines import BadLine, Line, Reject, Source
+from metajudge.reading.containers.tables import Table, json_lines
+from metajudge.reading.people import ByPeople
+from metajudge.reading.reader import FoundJudgment, LineReader, each, split
+from metajudge.types import Category, Item, Judgment, Pairwise
+
+FIRST, SECOND = "A", "B"
+"""The response ids of a pair."""
+
+GameOrder = Literal["AB", "BA"]
+ORDERS: Final[tuple[GameOrder, GameOrder]] = ("AB", "BA")
+"""The orders of the two games of a pair."""
+
+_MARK = re.compile(r"([AB])\s*(>>|>|=)\s*([AB])")
+_BRACKETED = re.compile(r"\[\[\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*\]\]")
+_STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
+
+
+Outcome: TypeAlias = tuple[Pairwise | None, str | None]
+"""A game's verdict in terms of response ids, or the reason why it is missing."""
+
+NOT_PLAYED: Final[Outcome] = (None, "the runner failed to ask the judge: the game is null")
+NO_VERDICT: Final = "no verdict could be read from the judge's answer"
+
+
+def pair_of(
+    name: str,
+    question: str,
+    responses: tuple[str, str],
+    *,
+    category: str | None = None,
+    label: str | None = None,
+    models: tuple[str | None, str | None] = (None, None),
+) -> Item:
+    """A pair as an item; a model that is not known is left out.
+
+    Raises:
+        ValidationError: the values make no item.
+    """
+    return Item.model_validate(
+        {
+            "id": name,
+            "question": question,
+            "responses": dict(zip((FIRST, SECOND), responses, strict=True)),
+            "category": category,
+            "label": label,
+            "models": {side: one for side, one in zip((FIRST, SECOND), models, strict=True) if one} or None,
+        }
+    )
+
+
+def shown_order(order: GameOrder) -> tuple[str, str]:
+    """Response ids in the order shown."""
+    return (FIRST, SECOND) if order == "AB" else (SECOND, FIRST)
+
+
+def turned_back(mark: str | None, order: GameOrder) -> Pairwise | None:
+    """A mark such as ``A>>B`` in the order shown, in terms of response ids; None where it is no valid mark.
+
+    A tie always comes back as ``A=B``.
+    """
+    found = _MARK.fullmatch((mark or "").strip())
+    if found is None or found[1] == found[3]:
+        return None
+    if found[2] == "=":
+        return Pairwise(FIRST, SECOND, 0)
+    names = dict(zip((FIRST, SECOND), shown_order(order), strict=True))
+    return Pairwise(names[found[1]], names[found[3]], _STRENGTH[found[2]])
+
+
+def stated_marks(text: str) -> tuple[str, ...]:
+    """The different marks in double brackets (``[[A>>B]]``), as shown, in the order of their first appearance."""
+    return tuple(dict.fromkeys(re.sub(r"\s", "", mark) for mark in _BRACKETED.findall(text)))
+
+
+def game_verdict(decision: str | None, mark: str | None, text: str, order: GameOrder) -> Outcome:
+    """The verdict of a game: the recorded decision, with the strength of the mark where the two agree.
+
+    Args:
+        decision: ``A>B``, ``B>A`` or ``A=B`` in the order shown, None where the runner read none.
+        mark: the judge's own mark including its strength, where it was recorded.
+        text: what the judge wrote; looked at only to say why there is no verdict.
+        order: the order shown.
+    """
+    if decision is None:
+        return None, _why_none(mark, text)
+    verdict = turned_back(decision, order)
+    if verdict is None:
+        return None, _invalid(decision)
+    stated = turned_back(mark, order)
+    return stated if stated is not None and stated.winner == verdict.winner else verdict, None
+
+
+def game_of(item: Item, judge: str, order: GameOrder, outcome: Outcome, part: str = "", **more: Any) -> Judgment:
+    """A game as a judgment; its id is ``item/judge/part``, where the part is the order unless it is given."""
+    verdict, why = outcome
+    name, shown = f"{item.id}/{judge}/{part or order}", shown_order(order)
+    return Judgment(id=name, item=item, judge=judge, verdict=verdict, no_verdict=why, order=shown, **more)
+
+
+def check_label(label: str | None, order: GameOrder, item: Item) -> None:
+    """Compares a game's own label, in the order shown, with its item's.
+
+    Raises:
+        BadLine: the two name different winners: the order, or the label, is recorded wrongly.
+    """
+    if label is None or item.label is None:
+        return
+    stated = turned_back(label, order)
+    if stated is None or stated.winner != item.label.winner:
+        raise BadLine(f"label {label!r} in the order shown ({order}) contradicts the item's label {str(item.label)!r}")
+
+
+def _why_none(mark: str | None, text: str) -> str:
+    if mark:
+        return _invalid(mark)
+    if not text.strip():
+        return "the judge's answer is empty"
+    marks = stated_marks(text)
+    if len(marks) > 1:
+        return f"the judge gave several different verdicts ({', '.join(marks)}, as shown)"
+    if not marks:
+        return "the judge's answer holds no verdict"
+    return _invalid(marks[0]) if turned_back(marks[0], "AB") is None else "no verdict was recorded"
+
+
+def _invalid(mark: str) -> str:
+    found = _MARK.fullmatch(mark.strip())
+    if found is not None and found[1] == found[3]:
+        return f"the judge compared a response with itself ({mark}, as shown)"
+    return f"the recorded verdict {mark[:40]!r} is none of A>>B, A>B, A=B, B>A, B>>A"
+
+
+class BenchmarkLine(BaseModel):
+    """One line of a benchmark's file: the fields that are read, others are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _PairRow(BenchmarkLine):
+    item_id: str
+    question: str
+    response_a: str
+    response_b: str
+    label: str | None = None
+    category: str | None = None
+    subset: str | None = None
+    response_model: str | None = None
+
+    def item(self) -> Item:
+        responses, models = (self.response_a, self.response_b), (self.response_model, self.response_model)
+        category = self.category or self.subset
+        item = pair_of(self.item_id, self.question, responses, category=category, label=self.label, models=models)
+        if isinstance(item.label, Category):
+            raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
+        return item
+
+
+class JudgmentRow(BenchmarkLine):
+    """What every judgment line of the layout has; label and decision are in the order shown."""
+
+    item_id: str
+    judge_model: str
+    decision: str | None
+    label: str | None = None
+    judgment_text: str | None = None
+    subset: str | None = None
+    has_explanation: bool | None = None
+
+
+R = TypeVar("R", bound=JudgmentRow)
+
+
+@dataclass(eq=False)
+class FolderReader:
+    """Reads records that name items in other files; the items are held in memory, the records are streamed.
+
+    Attributes:
+        format: its name, for people.
+        tables: of items.
+        item_of: reads an item.
+        records: tables of judgments, each with what makes the judgments of a record on the items, by their ids.
+        first: what messages call the first of two items of one id.
+        items: by their ids, as far as they are read.
+    """
+
+    format: str
+    tables: Sequence[Table]
+    item_of: Callable[[Line], Item]
+    records: Sequence[tuple[Table, Callable[[Mapping[str, Item], Line], list[Judgment]]]]
+    first: str
+    items: dict[str, Item] = field(default_factory=dict, init=False)
+
+    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
+        items = self.items = dict[str, Item]()
+        for table in self.tables:
+            yield from split(each(table.source, table.rows(), self._take))[1]
+        for table, made in self.records:
+            judgments = partial(made, items)
+            yield from LineReader(self.format, table.source, table.rows, judgments).read()
+
+    def _take(self, line: Line) -> Item:
+        item = self.item_of(line)
+        if self.items.setdefault(item.id, item) != item:
+            raise BadLine(f"item_id {item.id!r} was already used for another {self.first} is kept")
+        return item
+
+
+def paired(
+    format_name: str,
+    pairs: Sequence[Source],
+    judgments: Source,
+    row: type[R],
+    judgment_of: Callable[[R, Item], Judgment],
+) -> FolderReader:
+    """A reader of judgments that refer to pairs in another file."""
+
+    def made(items: Mapping[str, Item], line: Line) -> list[Judgment]:
+        given = row.model_validate(line.data)
+        if given.item_id not in items:
+            names = ", ".join(source.name for source in pairs)
+            raise BadLine(f"no pair with item_id {given.item_id!r} in {names}")
+        return [judgment_of(given, items[given.item_id])]
+
+    def pair(line: Line) -> Item:
+        return _PairRow.model_validate(line.data).item()
+
+    tables, records = [json_lines(source) for source in pairs], [(json_lines(judgments), made)]
+    return FolderReader(format_name, tables, pair, records, "pair; the first pair")

@@ -1,0 +1,285 @@
+"""Guesses by the values of columns and the form of their names, for tables whose names are in no list of known ones."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
+
+from metajudge.reading.containers.cells import TURNS, key_of, nested
+from metajudge.reading.containers.tables import Survey
+from metajudge.reading.mapped_labels import vocabularies_of
+from metajudge.reading.mapping import FLAGS, FieldMap
+from metajudge.reading.vocabulary import UnknownValueError
+from metajudge.types import letters
+
+SIDES: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("left", "links", "gauche", "izquierda", "first"), 0),
+    **dict.fromkeys(("right", "rechts", "droite", "derecha", "second"), 1),
+}
+"""Words for the first and the second of two responses."""
+_TIES: Final = frozenset(["unentschieden", "gleich", "remis", "égalité", "empate", "pareggio"])
+"""Words for a tie in other languages."""
+_USUAL_TIES: Final = frozenset(["c", "0.5"])
+"""What often stands for a tie, but may also be a third response or a score."""
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "verdict": ("gewinner", "sieger", "urteil", "gagnant", "ganador", "vincitore"),
+    "question": ("frage", "aufgabe", "question_posée", "pregunta", "domanda", "pergunta"),
+    "judge": ("richter", "bewerter", "juge", "juez", "giudice"),
+    "rationale": ("begründung", "begruendung", "kommentar", "justificación", "motivation", "explication"),
+    "category": ("kategorie", "catégorie", "categoría", "categoria"),
+}
+"""Names of columns in other languages."""
+
+_SIDED = re.compile(r"(.*?)[\s_.-]?(a|b|1|2|left|right|links|rechts|gauche|droite|izquierda|derecha)", re.I)
+_LEADING = re.compile(r"(left|right|links|rechts|first|second)[\s_.-](.+)", re.I)
+_TEXT: Final = 12
+"""Characters of a text at least, on average, to be taken for a question or a response."""
+MOST_VALUES: Final = 6
+_TIE_WIDTH: Final = 0.1
+"""The share of a scale that is proposed as a tie."""
+
+
+def meant(value: str, ids: Sequence[str]) -> str | None:
+    """What a word means that is no verdict everywhere: a side of two or a tie; None for any other, and for numbers."""
+    word = value.strip().casefold()
+    if word in _TIES:
+        return "tie"
+    return ids[SIDES[word]] if word in SIDES and len(ids) == 2 else None
+
+
+def suggested(value: str, ids: Sequence[str]) -> str | None:
+    """What to propose where a person is asked for a value's meaning; None where nothing is likely."""
+    return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
+
+
+def side_of(name: str) -> tuple[str, str] | None:
+    """What a column's name says by its last or first part (``Antwort_A``, ``left_text``): a response's id; the rest."""
+    leading, found = _LEADING.fullmatch(name.strip()), _SIDED.fullmatch(name.strip())
+    if leading is not None:
+        return letters(SIDES[leading[1].lower()]), leading[2].casefold()
+    if found is None or not found[1]:
+        return None
+    mark = found[2].lower()
+    side = letters(SIDES[mark]) if mark in SIDES else letters(int(mark) - 1) if mark.isdigit() else mark.upper()
+    return side, found[1].casefold()
+
+
+def paired_columns(names: Sequence[str], survey: Survey) -> dict[str, str]:
+    """Two columns of texts whose names differ in their side alone: id -> column; empty without such a pair."""
+    stems: dict[str, dict[str, str]] = {}
+    for name in names:
+        found = side_of(name)
+        if found is not None and found[0] in ("A", "B") and _is_text(survey, name):
+            stems.setdefault(found[1], {}).setdefault(found[0], name)
+    pairs = [pair for pair in stems.values() if len(pair) == 2]
+    best = max(pairs, key=lambda pair: sum(_length(survey, name) for name in pair.values()), default={})
+    return {side: best[side] for side in sorted(best)}
+
+
+def column_that_names_columns(names: Sequence[str], survey: Survey) -> tuple[str, list[str]] | None:
+    """A column whose values are the names of two other columns, and these; None without one."""
+    known = {name.strip().casefold(): name for name in names}
+    for name in names:
+        values = [value.casefold() for value in survey.keys(name)]
+        named = {known[value] for value in values if value in known and known[value] != name}
+        if len(named) == 2 and sum(value in known for value in values) >= 0.5 * len(values):
+            return name, [one for one in names if one in named]
+    return None
+
+
+def columns_of_models(names: Sequence[str], survey: Survey, verdict: str) -> tuple[str, str] | None:
+    """Two columns of which one or the other is equal to the verdict in nearly every row that has a winner."""
+    values = survey.keys(verdict)
+    keys = {name: survey.keys(name) for name in names if name != verdict}
+    equal = {name: [key == value for key, value in zip(keys[name], values, strict=True)] for name in keys}
+    for first, second in combinations([name for name in keys if any(equal[name])], 2):
+        one_of_them = [one != two for one, two in zip(equal[first], equal[second], strict=True)]
+        if sum(one_of_them) >= 0.5 * len(values):
+            return first, second
+    return None
+
+
+def question_column(names: Sequence[str], survey: Survey) -> str | None:
+    """The column of texts that is most like a question: it has question marks, or else repeats; None without one."""
+    asks = {name: sum("?" in text for text in survey.texts(name)) for name in names if _is_text(survey, name)}
+    asked = max(asks, key=lambda name: asks[name], default=None)
+    return asked if asked is not None and (len(asks) == 1 or asks[asked] >= 0.3 * len(survey.rows)) else None
+
+
+def few_values(names: Sequence[str], survey: Survey) -> list[str]:
+    """Columns with a few different short values, which may be verdicts."""
+    found = {name: set(survey.keys(name)) for name in names}
+    return [
+        name
+        for name, values in found.items()
+        if 1 < len(values) <= MOST_VALUES and len(values) < len(survey.rows) and all(len(one) <= 40 for one in values)
+    ]
+
+
+def nested_paths(data: Mapping[str, Any]) -> list[str]:
+    """Dotted paths to the values of objects that are JSON text in a cell."""
+    found = []
+    for key, value in data.items():
+        inside = nested(value) if isinstance(value, str) else None
+        if isinstance(inside, dict):
+            found += [f"{key}.{name}" for name in inside]
+    return found
+
+
+def as_turns(survey: Survey, columns: Mapping[str, str]) -> dict[str, str]:
+    """Columns of lists of texts, one a turn, as ``turns:`` columns: field -> column; empty where they are none."""
+    fields = {name: column for name, column in columns.items() if name == "question" or name.startswith("responses.")}
+    cells = [nested(value) for column in fields.values() for value in survey.cells(column)[:50]]
+    if not cells or "question" not in fields or len(fields) < 2:
+        return {}
+    if not all(
+        isinstance(one, list) and one and all(text is None or isinstance(text, str) for text in one) for one in cells
+    ):
+        return {}
+    return {name: f"{TURNS}{column}" for name, column in fields.items()}
+
+
+def inside(survey: Survey, column: str) -> str:
+    """The path to the one text in each cell of a column whose cells are objects with one and the same key."""
+    cells = [nested(value) for value in survey.cells(column)[:50]]
+    whole = all(isinstance(one, dict) and len(one) == 1 and isinstance(next(iter(one.values())), str) for one in cells)
+    keys = {key for one in cells for key in one} if whole else set()
+    return f"{column}.{keys.pop()}" if len(keys) == 1 else column
+
+
+def numbers_in(values: Counter[str]) -> tuple[float, float] | None:
+    """The lowest and highest of many different numbers; None where values are few, or no numbers."""
+    try:
+        numbers = [float(value) for value in values if value]
+    except ValueError:
+        return None
+    if len(numbers) <= 3 or all(number.is_integer() for number in numbers):
+        return None
+    return min(numbers), max(numbers)
+
+
+def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B")) -> str:
+    """Ranges as ``--map-values`` takes them: high numbers for the first response, a tie in the middle.
+
+    Args:
+        low, high: the ends of the scale; 0 and 1, -1 and 1, or 1 and 2 where the numbers lie within them.
+        ids: of the two responses.
+    """
+    usual = ((0.0, 1.0), (-1.0, 1.0), (1.0, 2.0))
+    low, high = next(((start, end) for start, end in usual if start <= low and high <= end), (low, high))
+    first, second = ids[0], ids[1]
+    middle, half = (low + high) / 2, _TIE_WIDTH * (high - low) / 2
+    ends = f"{middle - half:.4g}", f"{middle + half:.4g}"
+    return f"..{ends[0]}={second},{ends[0]}..{ends[1]}=tie,{ends[1]}..={first}"
+
+
+def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], several: bool) -> str:
+    """What a person must say of values that mean nothing by themselves."""
+    choices = "an id, A>B, tie or none" if several else "a number, a word or none"
+    models = "; for models' names map models.A and models.B" if several else ""
+    span = numbers_in(counts) if field == "verdict" and several else None
+    if span is not None:
+        return (
+            f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
+            f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
+        )
+    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
+    what = field.split(".")[0]
+    return (
+        f"{shown} in {column!r} are no {what}s here: say what each means, --map-values "
+        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' ({choices}; before a value {what}: where it means "
+        f"this in {what}s alone){models}"
+    )
+
+
+def unknown_values(survey: Survey, mapping: FieldMap, field: str = "verdict") -> list[str]:
+    """Values of a field's column that mean nothing here, in the order of their first row."""
+    of_verdicts, of_labels, _ = vocabularies_of(mapping, survey, FLAGS)
+    vocabulary = of_verdicts if field == "verdict" else of_labels
+    models = {name: survey.keys(model) for name, model in mapping.model_columns.items()}
+    found: dict[str, None] = {}
+    for number, value in enumerate(survey.cells(mapping.columns[field])):
+        names = {name: keys[number] for name, keys in models.items()}
+        try:
+            vocabulary.read_named(value, mapping.response_ids, names, mapping.response_columns, None)
+        except UnknownValueError:
+            found[key_of(value)] = None
+    return list(found)
+
+
+def _length(survey: Survey, name: str) -> float:
+    return sum(map(len, survey.texts(name))) / max(len(survey.rows), 1)
+
+
+def _is_text(survey: Survey, name: str) -> bool:
+    """Whether a column has texts: not numbers, and long or different in most rows."""
+    values = survey.texts(name)
+    words = [value for value in values if value and not re.fullmatch(r"[\d.,+-]{1,40}", value)]
+    if not words or len(words) < 0.5 * len(values):
+        return False
+    return _length(survey, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(values)
+
+
+ANNOTATORS: Final = (
+    *("annotator", "annotator_id", "annotator_name", "rater", "rater_id", "reviewer", "labeler", "labeller"),
+    *("expert_id", "worker_id", "user_id", "person"),
+)
+"""Who gave a label."""
+LABEL_TIMES: Final = ("label_time", "labeled_at", "labelled_at", "annotated_at", "annotation_time", "created_at")
+"""When a label was given."""
+RULING_FLAGS: Final = ("ruling", "is_ruling", "adjudicated", "is_adjudicated", "adjudication")
+"""Whether a label is a ruling on what people said, where the values are true and false; else such a ruling."""
+_FLAG: Final = frozenset(("", "true", "false", "yes", "no", "0", "1"))
+
+_PEOPLE = r"(?:human|gold|golden|expert|annotator|people|person|manual|crowd)"
+_WHAT = (
+    r"(?:label|score|rating|grade|verdict|winner|preference|preferred|vote|choice|judgment|judgement|annotation|"
+    r"decision|answer|pick|value)"
+)
+_TOGETHER = r"(?:majority|adjudicated|consensus|aggregated|mean|average|avg|median)"
+_PERSON = re.compile(
+    rf"(?:{_TOGETHER}_)?{_PEOPLE}s?(?:_{_TOGETHER}(?:_vote)?)?|{_TOGETHER}_(?:vote|label)|{_PEOPLE}(?:_?(?:\d{{1,3}}|[a-h]))?(?:_{_WHAT})?(?:_?(?:\d{{1,3}}|[a-h]))?|{_WHAT}_(?:by_)?{_PEOPLE}(?:_?\d{{1,3}})?"
+)
+_KNOWN: Final = (
+    *("label", "adjudicated", "ground_truth", "true_winner", "gold_label"),
+    *("true_label", "truth", "correct_label"),
+)
+_NO_LABEL: Final = ("annotator", "person", "people", "gold_answer", "human_answer", "expert_answer")
+"""Names of people and of reference answers."""
+_JUDGE: Final = re.compile(
+    rf"(?:llm|judge|auto|autorater|grader|evaluator|ai|gpt_?[\w.]*?|claude[\w.]*?)_(?:{_WHAT}|pass|passed|result|output)"
+    r"|auto_?(?:score|label)"
+)
+
+
+def base_name(column: str) -> str:
+    """The last part of a column's name, in lower case, with ``_`` between its words."""
+    return re.sub(r"[\s-]+", "_", column.split(".")[-1].strip().lower())
+
+
+def named(wanted: Iterable[str], columns: Sequence[str]) -> str | None:
+    """The column of the likeliest of these names; None without one."""
+    return next((column for name in wanted for column in columns if base_name(column) == name), None)
+
+
+def ruling_flag(columns: Iterable[str], values: Callable[[str], Iterable[str]]) -> str | None:
+    """The column that says which labels are rulings; None without one.
+
+    Args:
+        columns: names.
+        values: the first values of a column, as text.
+    """
+    named = (column for column in columns if base_name(column) in RULING_FLAGS)
+    return next((one for one in named if {value.casefold() for value in values(one)} <= _FLAG), None)
+
+
+def is_label_name(column: str) -> bool:
+    """Whether a column's name says that people gave its values: ``label``, ``human_score``, ``gold``, ``expert_2``."""
+    name = base_name(column)
+    return name in _KNOWN or (name not in _NO_LABEL and bool(_PERSON.fullmatch(name)))
+
+
+def is_judges_name(column: str) -> bool:
+    """Whether a column's name says that a judge gave its values: ``judge_score``, ``llm_label``."""
+    return bool(_JUDGE.fullmatch(base_name(column)))

@@ -1,0 +1,289 @@
+"""People's labels in the rows of a table, and words of its columns that stand for no answer or mean nothing.
+
+Labels are in one column, in several, in a list, or one a row with its annotator.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+
+from metajudge.reading.containers.cells import cell, first_of, key_of, nested, parsed
+from metajudge.reading.containers.lines import BadLine, Line
+from metajudge.reading.containers.tables import Survey, Table
+from metajudge.reading.mapping import PREFIX, FieldMap, Wording
+from metajudge.reading.people import time_of
+from metajudge.reading.scales import on_scale
+from metajudge.reading.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside
+from metajudge.types import AnyVerdict, Category, Item, Label, Pairwise
+from metajudge.types.label import Chosen, as_ruling, chosen_in
+
+_VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
+_ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
+_TIMES: Final = ("time", "created_at", "updated_at", "timestamp")
+
+MOST_WORDS: Final = 4
+"""A column with longer texts that is mapped to nothing may be a question or a response."""
+
+
+class UnknownCell(BadLine):
+    """A cell whose value means nothing here: its field, and the value as text."""
+
+    def __init__(self, field: str, key: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field, self.key = field, key
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """Reads the verdict and the labels of a row.
+
+    Attributes:
+        mapping: which column is what.
+        wording: how messages name what the user gives.
+        verdicts, labels: what words mean.
+    """
+
+    mapping: FieldMap
+    wording: Wording
+    verdicts: Vocabulary
+    labels: Vocabulary
+
+    def read(self, field: str, value: Any, item: Item) -> AnyVerdict | NoVerdict:
+        """A cell's meaning on an item.
+
+        Raises:
+            UnknownCell: it has none; with what says one.
+            BadLine: it is an infinite number.
+        """
+        vocabulary = self.verdicts if field == "verdict" else self.labels
+        ids, models = tuple(item.responses), item.models or {}
+        try:
+            found = vocabulary.read_named(value, ids, models, self.mapping.response_columns, item.scale)
+        except InfiniteValueError as error:
+            raise BadLine(f"{field}: {error}") from None
+        except UnknownValueError as error:
+            means = self.wording.meanings(example(key_of(value)))
+            raise UnknownCell(field, key_of(value), f"{error}; say what it means with {means}") from None
+        return found if isinstance(found, NoVerdict) else on_scale(found, item.scale)
+
+    @cached_property
+    def one_a_row(self) -> bool:
+        """Whether each row contains the label of one annotator."""
+        return "annotator" in self.mapping.columns and "label" in self.mapping.columns
+
+    def beside(self, row: Line, item: Item) -> tuple[Label, ...]:
+        """The labels in the row's columns and lists; not the one that has an annotator of its own.
+
+        Raises:
+            BadLine: with the field and what is wrong.
+        """
+        chosen = _chosen(row)
+        labels = [
+            Label(value=value, annotator=field.removeprefix("label."), chosen=chosen)
+            for field, column in self.mapping.columns.items()
+            if field.startswith("label.") and (value := self._value(field, cell(row.data, column), item)) is not None
+        ]
+        for field in ("human_labels", "labels"):
+            column = self.mapping.columns.get(field)
+            given = None if column is None else listed_labels(cell(row.data, column), item, own=field == "labels")
+            for entry in given or ():
+                labels += self._entry(field, entry, item)
+        if chosen is not None and not labels and item.label is not None:
+            labels.append(Label(value=item.label, chosen=chosen))
+        return tuple(labels)
+
+    def of_annotator(self, row: Line, item: Item) -> Label | None:
+        """The row's label by its annotator; None where the row has none.
+
+        Raises:
+            BadLine: the value means nothing.
+        """
+        columns = self.mapping.columns
+        value = self._value("label", cell(row.data, columns["label"]), item)
+        if value is None:
+            return None
+        annotator = key_of(cell(row.data, columns["annotator"])) or None
+        if "ruling" in columns and is_true(cell(row.data, columns["ruling"])):
+            annotator = as_ruling(annotator)
+        time = time_of(cell(row.data, columns["label_time"])) if "label_time" in columns else None
+        return Label(value=value, annotator=annotator, time=time, chosen=_chosen(row))
+
+    def _entry(self, field: str, entry: Any, item: Item) -> Iterator[Label]:
+        value, annotator, time = _parts(entry)
+        found = self._value(field, value, item)
+        if found is not None:
+            known = {"value": found, "annotator": None if annotator is None else str(annotator) or None}
+            how = entry.get("chosen") if isinstance(entry, Mapping) else None
+            how = how if how == "picked" or isinstance(how, Mapping) else None
+            yield Label.model_validate({**known, "time": time_of(time), "chosen": how})
+
+    def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
+        found = self.read(field, value, item)
+        return None if isinstance(found, NoVerdict) else found
+
+
+def _chosen(row: Line) -> Chosen | None:
+    try:
+        return chosen_in(row.data)
+    except ValueError as error:
+        raise BadLine(str(error)) from None
+
+
+def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | None:
+    """The entries of a list of labels, also as JSON text; None where the cell is empty or something else.
+
+    Args:
+        value: a cell.
+        item: what it is about.
+        own: whether the column may instead say what a judge called the responses: a list of names, as many as there
+            are responses.
+
+    Raises:
+        BadLine: it is no list.
+    """
+    given = value
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        given = parsed(value)
+        if given is value:
+            return None
+    if given in (None, ""):
+        return None
+    if not isinstance(given, list):
+        if own:
+            return None
+        raise BadLine(f"human_labels: {str(given)[:60]!r} is no list of labels")
+    words = len(item.responses) == 1 and given != list(item.responses)
+    return given if not own or words or not all(isinstance(one, str) for one in given) else None
+
+
+def values_listed(value: Any) -> list[Any]:
+    """The values in a list of labels, also as JSON text; none of anything else."""
+    entries = nested(value)
+    return [_parts(one)[0] for one in entries] if isinstance(entries, list) else []
+
+
+def _parts(entry: Any) -> tuple[Any, Any, Any]:
+    """The value, the annotator and the time of an entry in a list of labels."""
+    if not isinstance(entry, Mapping) or entry.keys() == {"category"}:
+        return entry, None, None
+    return first_of(entry, *_VALUES), first_of(entry, *_ANNOTATORS), first_of(entry, *_TIMES)
+
+
+def is_true(value: Any) -> bool:
+    """Whether a cell says yes."""
+    return key_of(value).casefold() in ("true", "1", "yes")
+
+
+def labels_text(labels: tuple[Label, ...]) -> str | None:
+    """Labels as JSON text that :func:`listed_labels` reads; None without any."""
+    if not labels:
+        return None
+    return orjson.dumps([one.model_dump(mode="json", exclude_none=True) for one in labels]).decode()
+
+
+_SHOWN = 8
+
+
+def vocabularies_of(mapping: FieldMap, survey: Survey, wording: Wording) -> tuple[Vocabulary, Vocabulary, list[str]]:
+    """What the values of verdicts and of people's labels mean, by the columns they stand in.
+
+    Args:
+        mapping: which column is what.
+        survey: the first rows.
+        wording: how messages name what the user gives.
+
+    Returns:
+        That of verdicts, that of labels, and a sentence for each column with values that stand for no answer.
+    """
+    seen: dict[str, Counter[str]] = {}
+    for name, column in mapping.columns.items():
+        if name == "human_labels":
+            seen[name] = Counter(key_of(one) for value in survey.cells(column) for one in values_listed(value))
+        elif name.split(".")[0] in ("verdict", "label") and not column.startswith(PREFIX):
+            seen[name] = Counter(survey.keys(column))
+    judged = seen.get("verdict", Counter[str]())
+    labels = {value for name, values in seen.items() if name != "verdict" for value in values}
+    verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels))
+    label = Vocabulary(mapping.values, categories=True, column="label", beside=beside(labels, judged))
+    told = []
+    for name, counts in seen.items():
+        what, known = ("verdicts", verdict) if name == "verdict" else ("labels", label)
+        silent = known.silent_among(counts, several=len(mapping.response_ids) > 1)
+        if silent:
+            shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in silent[:_SHOWN])
+            more = ", ..." if len(silent) > _SHOWN else ""
+            told.append(
+                f"No {what} but words for none, in column {mapping.columns[name]!r}: {shown}{more}; "
+                f"{wording.meanings({silent[0]: 'MEANING'})} says otherwise."
+            )
+    return verdict, label, told
+
+
+def example(*values: str) -> dict[str, str]:
+    """A meaning for each value: the usual one, or a place for it."""
+    meanings = {"c": "tie", "0.5": "tie", "1.5": "tie", "both": "tie"}
+    return {value: meanings.get(value.casefold(), "MEANING") for value in values}
+
+
+def vocabulary_fault(
+    unknown: Mapping[str, int], first: Mapping[str, tuple[int, str]], mapping: FieldMap, name: str, wording: Wording
+) -> str:
+    """Why the words of a table cannot be read as verdicts, with the fix.
+
+    Args:
+        unknown: word -> how often it stands in the rows looked at.
+        first: word -> the number of its first row, and the field there.
+        mapping: which column is what.
+        name: of the file.
+        wording: how messages name what the user gives.
+    """
+    shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
+    more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
+    ids: Sequence[str] = mapping.response_ids
+    number, field = first[next(iter(unknown))]
+    column = mapping.columns.get(field, mapping.columns.get("verdict"))
+    advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
+    models = (
+        ""
+        if mapping.model_columns or len(ids) == 1
+        else " If these are models' names, map the columns that name the "
+        f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
+    )
+    return (
+        f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {name}:{number}: {field}. Say what "
+        f"each means: {wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
+    )
+
+
+def without_texts(table: Table, mapping: FieldMap) -> FieldMap | None:
+    """The mapping with empty texts, for a table of verdicts alone; None where it has texts, or none tells items apart.
+
+    Verdicts that all compare A with B are on two responses, others on one.
+    """
+    columns = table.columns()
+    given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
+    if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
+        return None
+    survey = table.survey()
+    others = set(columns) - mapping.used_columns
+    if any(len(text.split()) > MOST_WORDS for name in others for text in survey.texts(name)):
+        return None
+    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
+    for value in {key_of(one): one for one in survey.cells(verdict)}.values():
+        try:
+            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
+        except UnknownValueError:
+            kinds.add(Category)
+    ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
+    constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
+    return mapping.updated(constants=constants)
+
+
+def no_texts(ids: Sequence[str]) -> str:
+    """A note on verdicts without texts."""
+    on = "two responses, A and B" if len(ids) > 1 else "one response each"
+    return f"No texts: no column is a question or a response. Verdicts are on {on}; agents would have nothing to read."

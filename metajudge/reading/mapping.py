@@ -1,0 +1,368 @@
+"""Which column of a table is what: ``verdict=winner,question=prompt,responses.A=output_1``, as data.
+
+A verdict may be spread over several columns, of which one is 1: ``verdict=onehot:winner_a,winner_b,winner_tie`` names a
+column for each response, in the order of the responses, and one for a tie where there is one.
+"""
+
+import difflib
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import Field
+
+from metajudge.errors import InputError
+from metajudge.reading.containers.cells import TURNS, cell, key_of
+from metajudge.reading.containers.lines import BadLine
+from metajudge.reading.containers.tables import Survey
+from metajudge.reading.vocabulary import ranges_in
+from metajudge.types import ID_PATTERN
+from metajudge.types.frozen import Frozen
+
+PREFIX = "onehot:"
+_TIE_NAME = re.compile(r"(?:.*[\s_.-])?(?:tie|tied|ties|draw|equal|both)(?:[\s_.-]both_?bad)?", re.I)
+_SET, _UNSET = ("1", "true", "yes"), ("0", "false", "no", "")
+
+
+@dataclass(frozen=True, slots=True)
+class OneHot:
+    """Columns of which one is 1.
+
+    Attributes:
+        columns: response id -> column.
+        tie: the column that is 1 for a tie; None where no column says it.
+    """
+
+    columns: Mapping[str, str]
+    tie: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """All of the columns."""
+        return [*self.columns.values(), *([self.tie] if self.tie else [])]
+
+    def read(self, data: Mapping[str, Any]) -> str:
+        """The winner's id, ``tie``, or an empty text where all columns are empty.
+
+        Raises:
+            BadLine: none or several of the columns are 1, or one is neither 1 nor 0.
+        """
+        names = self.names
+        values = {name: key_of(cell(data, name)).casefold() for name in names}
+        if not any(values.values()):
+            return ""
+        odd = next((name for name, value in values.items() if value not in (*_SET, *_UNSET)), None)
+        if odd is not None:
+            raise BadLine(f"column {odd!r} contains {values[odd][:40]!r}, which is neither 1 nor 0")
+        chosen = [name for name, value in values.items() if value in _SET]
+        if len(chosen) != 1:
+            count = f"{len(chosen)} of the columns are 1" if chosen else "none of the columns is 1"
+            raise BadLine(f"{count} ({', '.join(names)}), and exactly one says who won")
+        if chosen[0] == self.tie:
+            return "tie"
+        return next(name for name, column in self.columns.items() if column == chosen[0])
+
+
+def columns_in(column: str) -> tuple[str, ...]:
+    """The columns that a mapping's column names: several for ``onehot:``."""
+    column = column.removeprefix(TURNS)
+    if not column.startswith(PREFIX):
+        return (column,)
+    return tuple(part.strip() for part in column.removeprefix(PREFIX).split(",") if part.strip())
+
+
+def one_hot_of(column: str, ids: Sequence[str]) -> OneHot | None:
+    """A mapping's column as one-hot columns; None for a plain one.
+
+    Raises:
+        InputError: there are not as many columns as responses, or one more.
+    """
+    if not column.startswith(PREFIX):
+        return None
+    names = columns_in(column)
+    if len(ids) < 2 or len(names) not in (len(ids), len(ids) + 1) or len(set(names)) < len(names):
+        raise InputError(
+            f"{column!r} names {len(names)} columns for {len(ids)} responses: name one column for each of "
+            f"{', '.join(ids) or 'the responses'}, in this order, and then one for a tie, if there is one"
+        )
+    return OneHot(dict(zip(ids, names, strict=False)), names[len(ids)] if len(names) > len(ids) else None)
+
+
+def find_one_hot(columns: Sequence[str], survey: Survey, marks: Sequence[str]) -> OneHot | None:
+    """Columns that look one-hot: one for each response, and perhaps one for ties.
+
+    Args:
+        columns: names.
+        survey: some rows; each of the columns contains 0 and 1 alone.
+        marks: by which letter or number the names of the responses' columns end, as ``a`` and ``b``.
+    """
+    flags = [name for name in columns if is_flag(name, survey)]
+    for first in flags:
+        stem = first[: -len(marks[0])] if marks and first.lower().endswith(marks[0].lower()) else ""
+        if not re.search(r"win|prefer|better|chosen|vote|verdict|label", stem, re.I):
+            continue
+        lowered = {one.lower(): one for one in reversed(flags)}
+        sides = {mark: lowered[name] for mark in marks if (name := f"{stem}{mark}".lower()) in lowered}
+        if len(sides) == len(marks):
+            return OneHot(sides, tie_beside(first, [one for one in flags if one not in sides.values()], survey))
+    return None
+
+
+def is_flag(column: str, survey: Survey) -> bool:
+    """Whether a column contains 0 and 1 alone, and both of them."""
+    values = {key.casefold() for key in survey.keys(column)}
+    return values <= {*_SET, *_UNSET} and bool(values & set(_SET)) and bool(values & set(_UNSET))
+
+
+def tie_beside(column: str, columns: Sequence[str], survey: Survey) -> str | None:
+    """The column of zeros and ones that is 1 for a tie where ``column`` is 1 for a winner; None without one."""
+    family = re.split(r"[\s_.-]", column)[0].lower()
+    named = (name for name in columns if name != column and _TIE_NAME.fullmatch(name))
+    known = (name for name in named if name.lower().startswith(family) or "_" not in name)
+    return next((one for one in known if {key.casefold() for key in survey.keys(one)} <= {*_SET, *_UNSET}), None)
+
+
+FIELDS: Final[Mapping[str, str]] = {
+    "verdict": "who won: see --map-values for other words than the responses' ids and tie",
+    "question": "what was asked",
+    "judge": "who judged (or judge:=NAME, the same for all)",
+    "rationale": "what the judge wrote",
+    "id": "the judgment's id; without it, the file's name and the row",
+    "item_id": "the item's id; without it, a digest of question and responses",
+    "order": "ids in the order shown: AB, BA, A,B",
+    "swapped": "true where the responses were shown in reverse order",
+    "label": "what people say is right, in the words of the verdict; label.NAME for each of several people",
+    "annotator": "who gave the label: several rows of one judgment are then read as its labels",
+    "label_time": "when that label was given",
+    "ruling": "true where that label is a ruling on what people said, not one more person's answer",
+    "human_labels": "a list of people's labels: values, or objects with value, annotator, time",
+    "scale": "lowest and highest grade (scale:=1..5), or the categories, worst first (scale:=poor<fair<good)",
+    "conversation": "the messages that the question contains as text",
+    "question_id": "the question's id, where each response is an item of its own: QUESTION/MODEL",
+    "turn": "of a conversation, the turn that was judged (1 for the first); without it, the last one",
+    "category": "the item's category",
+    "reference": "a reference answer",
+    "instruction": "the judge's instruction",
+    "no_verdict": "why there is no verdict",
+    "labels": "what the judge called the responses, in the order shown",
+    "meta": "an object of your own data; or meta.NAME, a column each",
+}
+"""Fields that a column can stand for, beside ``responses.ID``, ``models.ID``, ``label.NAME`` and ``metadata.ID``."""
+
+JUDGED: Final = ("verdict", "question", "judge")
+"""Fields that a judgment needs, beside its responses."""
+TEXTS: Final = ("question", "responses.A")
+"""What is missing where a table has no texts."""
+ASKED: Final = ("question",)
+"""Fields that an item needs, beside its responses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How messages name what a user gives: as flags on the command line, or as arguments in Python."""
+
+    flags: bool
+
+    def mapped(self, text: str) -> str:
+        """A part of the mapping: ``--map turn=turn`` or ``mapping="turn=turn"``."""
+        return f"--map {quoted(text)}" if self.flags else f'mapping="{text}"'
+
+    def meanings(self, values: Mapping[str, str]) -> str:
+        """Meanings of values: ``--map-values C=tie`` or ``values={"C": "tie"}``."""
+        if self.flags:
+            return f"--map-values {quoted(','.join(f'{value}={meaning}' for value, meaning in values.items()))}"
+        return f"values={json.dumps(dict(values), ensure_ascii=False)}"
+
+    @property
+    def map_name(self) -> str:
+        """The mapping itself."""
+        return "--map" if self.flags else "mapping"
+
+    def one_judge(self) -> str:
+        """How all rows get one judge."""
+        return "judge:=NAME gives all rows one judge" if self.flags else 'judge="NAME" gives all rows one judge'
+
+
+FLAGS: Final = Wording(flags=True)
+ARGUMENTS: Final = Wording(flags=False)
+
+_NOTHING: Final[dict[str, str]] = {}
+_FAMILIES: Final = ("responses", "models", "meta", "label", "metadata")
+_FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
+_PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
+_NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")
+
+
+def own_columns(columns: Sequence[str]) -> dict[str, str]:
+    """The columns that are named after their field."""
+    families = tuple(f"{family}." for family in _FAMILIES)
+    return {name: name for name in columns if name in FIELDS or name.startswith(families)}
+
+
+class FieldMap(Frozen):
+    """How the rows of a table are read as judgments.
+
+    Attributes:
+        columns: field -> column. A column of nested data is reached by dots: ``outputs.0.text``; a verdict may be
+            spread over several columns (``onehot:win_a,win_b,tie``).
+        constants: field -> a text that applies to every row (a judge that no column names).
+        values: value of the verdict or label -> what it means: a verdict, an id, ``tie``, ``none`` or a number.
+    """
+
+    columns: dict[str, str] = Field(default_factory=dict)
+    constants: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def response_ids(self) -> tuple[str, ...]:
+        """Ids of the responses, in the order given."""
+        given = (*self.columns, *self.constants)
+        return tuple(name.removeprefix("responses.") for name in given if name.startswith("responses."))
+
+    @property
+    def model_columns(self) -> dict[str, str]:
+        """Response id -> the column that names the model."""
+        return {name[7:]: column for name, column in self.columns.items() if name.startswith("models.")}
+
+    @property
+    def response_columns(self) -> dict[str, str]:
+        """Response id -> its column."""
+        return {name[10:]: column for name, column in self.columns.items() if name.startswith("responses.")}
+
+    @property
+    def used_columns(self) -> frozenset[str]:
+        """The table's columns that are read: of nested data also the column it is in."""
+        named = [one for column in self.columns.values() for one in columns_in(column)]
+        return frozenset([*named, *(name.split(".")[0] for name in named)])
+
+    def updated(
+        self,
+        columns: dict[str, str] = _NOTHING,
+        constants: dict[str, str] = _NOTHING,
+        values: dict[str, str] = _NOTHING,
+    ) -> "FieldMap":
+        """The mapping with more in it, each field as it is given last: a column, or a text for every row."""
+        kept = {name: column for name, column in self.columns.items() if name not in constants}
+        texts = {name: text for name, text in self.constants.items() if name not in columns}
+        return FieldMap(columns=kept | columns, constants=texts | constants, values=self.values | values)
+
+    def missing(self, needed: Sequence[str] = JUDGED) -> tuple[str, ...]:
+        """Fields that must be mapped and are not."""
+        given = self.columns.keys() | self.constants.keys()
+        needed = [name for name in needed if name not in given]
+        return (*needed, *(() if self.response_ids else ("responses.A",)))
+
+    def to_flags(self) -> str:
+        """The mapping as it is written on the command line."""
+        parts = [f"{name}={column}" for name, column in self.columns.items()]
+        parts += [f"{name}:={text}" for name, text in self.constants.items()]
+        flags = [FLAGS.mapped(",".join(parts))] if parts else []
+        return " ".join([*flags, *([FLAGS.meanings(self.values)] if self.values else [])])
+
+
+def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording = FLAGS) -> FieldMap:
+    """Reads mappings as the command line has them.
+
+    Args:
+        texts: ``FIELD=COLUMN`` or ``FIELD:=TEXT``, several divided by commas; a column's name may contain anything.
+        values: ``VALUE=MEANING``, divided by commas: ``C=tie,0.5=tie,1=A>B``; a number's range is a value, too:
+            ``..0.4=B,0.4..0.6=tie,0.6..=A``.
+        wording: how messages name the mapping.
+
+    Raises:
+        InputError: a field that does not exist or is given twice, or a meaning that is none.
+    """
+    columns: dict[str, str] = {}
+    constants: dict[str, str] = {}
+    for text in (part for given in texts for part in _NEXT.split(given)):
+        found = _PAIR.fullmatch(text)
+        if found is None or not found[3].strip():
+            raise InputError(_bad_field(text, wording))
+        name, sign, value = found[1], found[2], found[3].strip()
+        if name in columns or name in constants:
+            raise InputError(f"{wording.map_name} gives {name} twice: leave one out")
+        (columns if sign == "=" else constants)[name] = value
+    return FieldMap(columns=columns, constants=constants, values=parse_values(values))
+
+
+def parse_values(texts: Sequence[str]) -> dict[str, str]:
+    """Reads ``VALUE=MEANING`` pairs, divided by commas.
+
+    Raises:
+        InputError: a part without ``=``, or a value with two meanings.
+    """
+    values: dict[str, str] = {}
+    for part in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+        value, sign, meaning = (piece.strip() for piece in part.partition("="))
+        if not sign or not value or not meaning:
+            raise InputError(f"--map-values {part!r} is not VALUE=MEANING, such as C=tie, 1=A>B, pass=1 or error=none")
+        if values.get(value, meaning) != meaning:
+            raise InputError(f"--map-values gives {value!r} two meanings: {values[value]} and {meaning}")
+        values[value] = meaning
+    try:
+        ranges_in(values)
+    except ValueError as error:
+        raise InputError(f"--map-values: {error}") from None
+    return values
+
+
+def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
+    """Whether a table has the columns that a mapping names.
+
+    Raises:
+        InputError: a column that is not there, with the nearest one and all there are.
+    """
+    for field, column in ((field, one) for field, named in mapping.columns.items() for one in columns_in(named)):
+        if column not in columns and column.split(".")[0] not in columns:
+            hint = did_you_mean(column, columns, f"{field}=")
+            raise InputError(f"{name} has no column {column!r}, mapped to {field}.{hint} {columns_there(columns)}")
+    unknown = [field for field in mapping.model_columns if field not in mapping.response_ids]
+    if unknown:
+        raise InputError(f"{name}: models.{unknown[0]} is mapped, but responses.{unknown[0]} is not")
+    for field in mapping.columns:
+        if one_hot_of(mapping.columns[field], mapping.response_ids) is not None and field not in ("verdict", "label"):
+            raise InputError(f"{name}: onehot: columns make a verdict or a label, not {field}")
+
+
+def check_fields(
+    mapping: FieldMap, columns: Sequence[str], name: str, needed: Sequence[str] = JUDGED, wording: Wording = FLAGS
+) -> None:
+    """Whether a mapping has all required fields.
+
+    Raises:
+        InputError: with the fields left out.
+    """
+    missing = mapping.missing(needed)
+    if missing:
+        advice = f"; {wording.one_judge()}" if "judge" in missing else ""
+        guesses = f" `metajudge import {quoted(name)}` asks." if wording.flags else ""
+        raise InputError(
+            f"{name}: no column is mapped to {', '.join(missing)}{advice}. {columns_there(columns)}{guesses}"
+        )
+
+
+def did_you_mean(name: str, known: Sequence[str], before: str = "") -> str:
+    """A sentence that names the nearest known name; empty where none is near."""
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    return f" Did you mean {before}{near[0]}?" if near else ""
+
+
+def columns_there(columns: Sequence[str]) -> str:
+    """The columns in a sentence."""
+    shown = ", ".join(columns[:40]) + (", ..." if len(columns) > 40 else "")
+    return f"Its columns: {shown or 'none'}."
+
+
+def quoted(text: str) -> str:
+    """A text as a shell takes it."""
+    return shlex.quote(text)
+
+
+def _bad_field(text: str, wording: Wording) -> str:
+    field = text.partition("=")[0].strip(" :")
+    known = [*FIELDS, "responses.A", "models.A"]
+    fields, hint = ", ".join(known), did_you_mean(field, known)
+    return f"{wording.map_name} {text.strip()!r} is not FIELD=COLUMN with a field of {fields} (any response id).{hint}"

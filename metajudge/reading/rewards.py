@@ -1,0 +1,79 @@
+"""Reward models' scores of the responses of known items, one object a line.
+
+Three forms are read: ours, ``{"item_id", "model", "scores": {"A": 1.5, "B": -0.3}}``, the folder layout of JudgeBench
+(``item_id, judge_model, order, score_a, score_b``), where the scores are in the order shown and turned back here, and
+that of RewardBench 2 (``id, subset, num_correct, scores, model``), with a score for each candidate.
+"""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from metajudge.errors import InputError
+from metajudge.evidence.rewards import RewardScore
+from metajudge.reading.containers.lines import Line, Source, read_lines
+from metajudge.reading.formats import rewardbench2
+from metajudge.reading.formats.pairs import shown_order
+
+FILE_NAMES = ("reward_scores.jsonl", "reward_scores.jsonl.gz")
+"""What a file of reward scores is called in a folder of judgments."""
+
+
+def find_reward_scores(folder: Path) -> Path | None:
+    """The file of reward scores in a folder of judgments, None if missing."""
+    if not folder.is_dir():
+        return None
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
+def read_reward_scores(path: Path | str) -> list[RewardScore]:
+    """Reads a file of reward scores, plain or gzip.
+
+    Raises:
+        InputError: the file is missing, empty, or a line is no such record; with file and line.
+    """
+    source = Source(Path(path), str(path))
+    scores = []
+    for line in read_lines(source):
+        if not isinstance(line, Line):
+            raise InputError(str(line))
+        try:
+            scores.append(_score(line.data))
+        except (KeyError, TypeError, ValueError) as error:
+            why = f"the field {error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+            raise InputError(f"{source.name}:{line.number}: no reward score: {why}") from None
+    if not scores:
+        raise InputError(f"{source.name} is empty: expected one object a line with item_id, model and scores")
+    return scores
+
+
+def _score(data: Mapping[str, Any]) -> RewardScore:
+    if rewardbench2.is_reward(data):
+        return RewardScore(
+            rewardbench2.item_id(_text(data, "subset"), _text(data, "id")),
+            _text(data, "model"),
+            {name: _number(value) for name, value in rewardbench2.reward_scores_of(data).items()},
+        )
+    if "scores" in data:
+        named = {str(name): _number(value) for name, value in dict(data["scores"]).items()}
+        return RewardScore(_text(data, "item_id"), _text(data, "model"), named)
+    order = data.get("order", "AB")
+    if order not in ("AB", "BA"):
+        raise ValueError(f"order must be AB or BA, not {order!r}")
+    first, second = shown_order(order)
+    scores = {first: _number(data["score_a"]), second: _number(data["score_b"])}
+    return RewardScore(_text(data, "item_id"), _text(data, "judge_model"), scores)
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data[name]
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be a text, not {value!r}")
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"a score must be a finite number, not {value!r}")
+    return float(value)

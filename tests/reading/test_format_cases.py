@@ -1,0 +1,51 @@
+"""Small files of every format, and what is read of them: ``cases/FORMAT.jsonl`` has a case a line.
+
+A case says what it shows, the files (a text, ``{"json": data}`` or ``{"lines": [data, ...]}``), which of them is read,
+what ``values`` mean where the user says so, and what is ``told``: the judgments without the fields at their default,
+the rejects, and what became of people's scores; or the error. ``FOLDER`` stands for where the files are.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metajudge.errors import InputError
+from metajudge.reading import FieldMap, Reject, open_judgments
+
+CASES = [
+    pytest.param(json.loads(line), id=f"{path.stem}-{number}")
+    for path in sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
+    for number, line in enumerate(path.read_text().splitlines(), start=1)
+]
+
+
+def written(data: Any) -> str:
+    if isinstance(data, str):
+        return data
+    return json.dumps(data["json"]) if "json" in data else "".join(json.dumps(one) + "\n" for one in data["lines"])
+
+
+def told(path: Path, values: dict[str, str] | None) -> dict[str, Any]:
+    try:
+        source = open_judgments([path], mapping=FieldMap(values=values) if values else None)
+        found = [
+            {"line": one.line, "reject": one.reason, "text": one.text}
+            if isinstance(one, Reject)
+            else one.model_dump(mode="json", exclude_defaults=True)
+            for one in source.scan()
+        ]
+    except InputError as error:
+        return {"error": str(error)}
+    return {"format": source.formats[str(path)], "found": found, "people": source.people.notice()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_read_of_a_file(case: dict[str, Any], tmp_path: Path) -> None:
+    for name, data in case["files"].items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written(data))
+    found = json.dumps(told(tmp_path / case["read"], case.get("values")))
+    assert json.loads(found.replace(str(tmp_path), "FOLDER")) == case["told"], case["says"]
