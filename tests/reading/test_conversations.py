@@ -71,7 +71,8 @@ def test_before_sides_were_asked_different_things_a_turn_is_read(read):
 
 
 def test_inspect_guesses_the_turn_and_reads_whole_conversations(write):
-    found = inspect_input(str(write("mt.jsonl", row(1), row(2))))
+    rows = [{key: one for key, one in row(turn).items() if key != "model_a"} for turn in (1, 2)]  # of no known format
+    found = inspect_input(str(write("mt.jsonl", *rows)))
     assert (found.mapping.columns["turn"], found.complete) == ("turn", True)
     assert [one.item.question for one in found.records] == ["Write a post.", BOTH_TURNS]
 

@@ -2,7 +2,8 @@
 
 A case says what it shows, the files (a text, ``{"json": data}`` or ``{"lines": [data, ...]}``), which of them is read,
 what ``values`` mean where the user says so, and what is ``told``: the judgments without the fields at their default,
-the rejects, and what became of people's scores; or the error. ``FOLDER`` stands for where the files are.
+the rejects, and what became of people's scores; or the error; or, of a file with people's answers alone, its labels by
+item, name, value and person. ``FOLDER`` stands for where the files are.
 """
 
 import json
@@ -13,6 +14,8 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.reading import FieldMap, Reject, open_judgments
+from metajudge.reading.label_files import read_labels
+from metajudge.reading.people import PeopleOnlyError
 
 CASES = [
     pytest.param(json.loads(line), id=f"{path.stem}-{number}")
@@ -27,7 +30,7 @@ def written(data: Any) -> str:
     return json.dumps(data["json"]) if "json" in data else "".join(json.dumps(one) + "\n" for one in data["lines"])
 
 
-def told(path: Path, values: dict[str, str] | None) -> dict[str, Any]:
+def told(path: Path, values: dict[str, str] | None, labels: bool) -> dict[str, Any]:
     try:
         source = open_judgments([path], mapping=FieldMap(values=values) if values else None)
         found = [
@@ -37,6 +40,8 @@ def told(path: Path, values: dict[str, str] | None) -> dict[str, Any]:
             for one in source.scan()
         ]
     except InputError as error:
+        if labels and isinstance(error, PeopleOnlyError):
+            return {"labels": [[*one.keys.values(), one.value, one.annotator] for one in read_labels([path]).rows]}
         return {"error": str(error)}
     return {"format": source.formats[str(path)], "found": found, "people": source.people.notice()}
 
@@ -47,5 +52,5 @@ def test_what_is_read_of_a_file(case: dict[str, Any], tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(data))
-    found = json.dumps(told(tmp_path / case["read"], case.get("values")))
+    found = json.dumps(told(tmp_path / case["read"], case.get("values"), "labels" in case["told"]))
     assert json.loads(found.replace(str(tmp_path), "FOLDER")) == case["told"], case["says"]

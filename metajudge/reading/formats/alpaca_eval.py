@@ -1,10 +1,10 @@
 """AlpacaEval's annotations (Li et al., "AlpacaEval: An Automatic Evaluator of Instruction-following Models", 2023).
 
-The shape is that of ``annotations.json`` as alpaca_eval 0.6 writes it: one JSON list of ``instruction, output_1,
-generator_1, output_2, generator_2, annotator, preference``, with the judge's text in ``preference_raw_completion`` (in
-published files ``raw_completion``) and ``preference_date``, which is kept as ``meta.time``. ``preference`` is 1 where
-output_1 is better, 2 where output_2 is, 1.5 (formerly 0) for a tie; an annotator with logprobs gives 1 + P(output_2 is
-better), which is kept in ``meta.preference``. Response ``A`` is output_1, ``B`` output_2.
+The shape is that of ``annotations.json`` as alpaca_eval 0.6 and AlpacaFarm write it: one JSON list of ``instruction,
+output_1, generator_1, output_2, generator_2, annotator, preference``, with ``input`` where the instruction has one, and
+the judge's text in ``preference_raw_completion`` (in published files ``raw_completion``) and ``preference_date``, which
+is kept as ``meta.time``. ``preference`` is 1 where output_1 is better, 2 where output_2 is, 1.5 (formerly 0) for a tie;
+an annotator with logprobs gives 1 + P(output_2 is better), which is kept in ``meta.preference``.
 
 Annotators see the outputs in a random order that the file does not record. Where the completion names the better one
 (``m``, shown first, or ``M``; ``Output (a)``; one of ``[[A]]`` and ``[[B]]``), as the published annotators do, the
@@ -12,41 +12,32 @@ order follows from it and the preference; else the order is the item's, and ``me
 ``annotator/digest``: the file has none.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from metajudge.reading.containers.lines import Line
-from metajudge.reading.formats.pairs import FIRST, SECOND, BenchmarkLine, pair_of
+from metajudge.reading.formats.pairs import FIRST, SECOND, known_only, pair_of, shape
+from metajudge.reading.formats.records import asked
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.types import Judgment, Pairwise
 
 FORMAT = "AlpacaEval annotations"
-_LABELS = (("m", "M"), ("Output (a)", "Output (b)"))
+_LABELS: Final = (("m", "M"), ("Output (a)", "Output (b)"))
 """What annotators call the outputs, the first one shown first; such a completion is a mark and no rationale."""
-_BRACKETED = ("A", "B")
-
-
-class AnnotationRow(BenchmarkLine):
-    """One annotation."""
-
-    instruction: str
-    output_1: str
-    output_2: str
-    annotator: str
-    preference: float | None
-    generator_1: str | None = None
-    generator_2: str | None = None
-    dataset: str | None = None
-    raw_completion: Any = None
-    preference_raw_completion: Any = None
-    preference_date: str | None = None
-    preference_version: str | None = None
+_BRACKETED: Final = ("A", "B")
+_ROW = shape(
+    "instruction input~ output_1 output_2 annotator preference? generator_1~ generator_2~ dataset~ raw_completion "
+    "preference_raw_completion preference_date~ preference_version~",
+    preference=float,
+    raw_completion=(Any, None),
+    preference_raw_completion=(Any, None),
+)
 
 
 def judgments(entry: Line) -> list[Judgment]:
     """The judgment of a row."""
-    row = AnnotationRow.model_validate(entry.data)
-    responses, models = (row.output_1, row.output_2), (row.generator_1, row.generator_2)
-    item = pair_of("-", row.instruction, responses, category=row.dataset, models=models)
+    row = _ROW.model_validate(entry.data)
+    texts, models = (row.output_1, row.output_2), (row.generator_1, row.generator_2)
+    item = pair_of("-", asked(row.instruction, row.input), texts, models, category=row.dataset)
     name = item.digest[:16]
     verdict, why = _verdict(row.preference)
     written = row.preference_raw_completion if row.raw_completion is None else row.raw_completion
@@ -55,7 +46,6 @@ def judgments(entry: Line) -> list[Judgment]:
     known = bool(names) and verdict is not None and verdict.winner is not None
     first = verdict is not None and (verdict.winner == FIRST) == (chosen == names[:1])
     said = {"time": row.preference_date, "judge_version": row.preference_version}
-    meta = {"preference": row.preference, "order_known": known, "dataset": "alpaca_eval"}
     judgment = Judgment(
         id=f"{row.annotator}/{name}",
         item=item.model_copy(update={"id": f"alpaca/{name}"}),
@@ -65,7 +55,7 @@ def judgments(entry: Line) -> list[Judgment]:
         rationale=text,
         order=(FIRST, SECOND) if first or not known else (SECOND, FIRST),
         labels=names if known else None,
-        meta=meta | {key: value for key, value in said.items() if value is not None},
+        meta={"preference": row.preference, "order_known": known, "dataset": "alpaca_eval", **known_only(said)},
     )
     return [judgment]
 

@@ -7,66 +7,47 @@ The shape is what ``gen_judgment.py`` of the repository lmarena/arena-hard-auto 
 - v2.0 (April 2025): ``uid, category, judge, model, baseline, games: [{score, judgment: {answer}, prompt}]``
 
 The first game shows the baseline as assistant A and the model as B, the second one the other way round; ``score`` is in
-the order shown (``show_result.py`` reads it so) and is turned back here: response ``A`` is the baseline's, ``B`` the
-model's. The texts appear in the prompt alone, between the template's marks; where a judged text contains such marks
-the record is rejected, because the end of a response is ambiguous. Ids are ``question/model/judge/order``.
+the order shown and is turned back here: response ``A`` is the baseline's, ``B`` the model's. A game is null where the
+runner failed to ask. The texts appear in the prompt alone, between the template's marks; where a judged text contains
+such marks the record is rejected, because the end of a response is ambiguous. Ids are ``question/model/judge/order``.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from metajudge.reading.containers.lines import BadLine, Line
-from metajudge.reading.formats.pairs import NOT_PLAYED, ORDERS, BenchmarkLine, GameOrder, game_of, game_verdict, pair_of
+from metajudge.reading.formats.pairs import (
+    NOT_PLAYED,
+    ORDERS,
+    GameOrder,
+    game_of,
+    game_verdict,
+    list_of,
+    pair_of,
+    shape,
+)
 from metajudge.types import Item, Judgment
 
 FORMAT = "Arena-Hard judgments"
-_START_A = "<|The Start of Assistant A's Answer|>\n"
-_BETWEEN = "\n<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
-_END_B = "\n<|The End of Assistant B's Answer|>"
-_QUESTION = "<|User Prompt|>\n"
-_LESS = re.compile(r"([AB])(<<|<|=)([AB])")
+_START_A: Final = "<|The Start of Assistant A's Answer|>\n"
+_BETWEEN: Final = "\n<|The End of Assistant A's Answer|>\n\n<|The Start of Assistant B's Answer|>\n"
+_END_B: Final = "\n<|The End of Assistant B's Answer|>"
+_QUESTION: Final = "<|User Prompt|>\n"
+_LESS: Final = re.compile(r"([AB])(<<|<|=)([AB])")
 
-
-class _Game(BaseModel):
-    score: str | None
-    judgment: str | dict[str, Any] | None = None
-    user_prompt: str | list[Any] | None = None
-    prompt: list[dict[str, Any]] | None = None
-
-    @property
-    def text(self) -> str:
-        return (str(self.judgment.get("answer") or "") if isinstance(self.judgment, dict) else self.judgment) or ""
-
-    @property
-    def shown(self) -> str | None:
-        """What the judge was shown after the instruction."""
-        if self.prompt:
-            return str(self.prompt[-1].get("content"))
-        if isinstance(self.user_prompt, list):
-            return str(self.user_prompt[0]) if self.user_prompt else None
-        return self.user_prompt
-
-    @property
-    def instruction(self) -> str | None:
-        first = self.prompt[0] if self.prompt else {}
-        return str(first.get("content")) if first.get("role") == "system" else None
-
-
-class ArenaHardRow(BenchmarkLine):
-    """A line: a question, two models, and a game in each order; a game is null where the runner failed to ask."""
-
-    question_id: str | None = None
-    uid: str | None = None
-    category: str | None = None
-    model: str
-    baseline: str | None = None
-    judge: str
-    games: list[_Game | None] = Field(min_length=1, max_length=2)
-
-
+_GAME = shape(
+    "score? judgment~ user_prompt~ prompt~",
+    judgment=str | dict[str, Any],
+    user_prompt=str | list[Any],
+    prompt=list[dict[str, Any]],
+)
+_ROW = shape(
+    "question_id~ uid~ category~ model baseline~ judge games",
+    games=(list_of(_GAME | None), Field(min_length=1, max_length=2)),
+)
 _Texts: TypeAlias = tuple[str, tuple[str, str]]
 """The question, and the responses."""
 
@@ -77,26 +58,29 @@ def is_arena_hard(record: Mapping[str, Any]) -> bool:
 
 def judgments(line: Line) -> list[Judgment]:
     """The games of a row."""
-    row = ArenaHardRow.model_validate(line.data)
+    row = _ROW.model_validate(line.data)
     question = row.uid or row.question_id
     if not question:
         raise BadLine("missing field 'uid' (or 'question_id' in version 0.1)")
     pair = f"{question}/{row.baseline}/{row.model}" if row.baseline else f"{question}/{row.model}"
-    item = pair_of(pair, *_texts(row), category=row.category, models=(row.baseline, row.model))
+    item = pair_of(pair, *_texts(row), (row.baseline, row.model), category=row.category)
     return [_judgment(row.judge, item, game, order) for game, order in zip(row.games, ORDERS, strict=False)]
 
 
-def _judgment(judge: str, item: Item, game: _Game | None, order: GameOrder) -> Judgment:
+def _judgment(judge: str, item: Item, game: Any, order: GameOrder) -> Judgment:
     meta = {"dataset": "arena-hard"}
     if game is None:
         return game_of(item, judge, order, NOT_PLAYED, meta=meta)
     less = _LESS.fullmatch((game.score or "").strip())  # judges write A<<B, too, which is B>>A
     mark = f"{less[3]}{less[2].replace('<', '>')}{less[1]}" if less else game.score
-    outcome = game_verdict(mark, mark, game.text, order)
-    return game_of(item, judge, order, outcome, rationale=game.text.strip(), instruction=game.instruction, meta=meta)
+    said, first = game.judgment, game.prompt[0] if game.prompt else {}
+    text = str((said.get("answer") if isinstance(said, dict) else said) or "")
+    told = str(first.get("content")) if first.get("role") == "system" else None
+    outcome = game_verdict(mark, mark, text, order)
+    return game_of(item, judge, order, outcome, rationale=text.strip(), instruction=told, meta=meta)
 
 
-def _texts(row: ArenaHardRow) -> _Texts:
+def _texts(row: Any) -> _Texts:
     """Question and responses in the order of the first game.
 
     Raises:
@@ -104,15 +88,24 @@ def _texts(row: ArenaHardRow) -> _Texts:
     """
     seen: list[_Texts] = []
     for number, game in enumerate(row.games):
-        if game is None or game.shown is None:
-            continue
-        asked, (first, second) = _parsed(game.shown, number)
-        seen.append((asked, (first, second) if number == 0 else (second, first)))
+        shown = None if game is None else _shown(game)
+        if shown is not None:
+            asked, answers = _parsed(shown, number)
+            seen.append((asked, answers if number == 0 else answers[::-1]))
     if not seen:
         raise BadLine("no game has its prompt, and question and answers are not stored elsewhere")
     if len(set(seen)) > 1:
         raise BadLine("games.0 and games.1 do not show the same question and answers in both orders")
     return seen[0]
+
+
+def _shown(game: Any) -> str | None:
+    """What the judge was shown after the instruction."""
+    if game.prompt:
+        return str(game.prompt[-1].get("content"))
+    if isinstance(game.user_prompt, list):
+        return str(game.user_prompt[0]) if game.user_prompt else None
+    return None if game.user_prompt is None else str(game.user_prompt)
 
 
 def _parsed(prompt: str, number: int) -> _Texts:

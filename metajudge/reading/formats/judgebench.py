@@ -1,101 +1,74 @@
 """JudgeBench (Tan et al., "JudgeBench", ICLR 2025): the runner's output files, and the folder layout.
 
 An output file contains one pair a line with its ``judgments``: one game, or two of which the second shows the
-responses swapped. Each game becomes a judgment. Decisions are recorded in the order shown and turned back here.
-
+responses swapped; a game is null where the runner failed to ask. Decisions are in the order shown and turned back here.
 The judge is the model; a prompt other than the benchmark's standard one (``arena_hard``) is part of the judge's
-name (``gpt-4o/vanilla``), because the same model under another prompt is another judge. Ids are
-``pair/judge/order``.
+name (``gpt-4o/vanilla``), because the same model under another prompt is another judge. Ids are ``pair/judge/order``.
 """
 
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from metajudge.reading.containers.lines import BadLine, Line, Source
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats import pairs
+from metajudge.reading.formats.pairs import GameOrder, known_only, shape
 from metajudge.reading.reader import LineReader
 from metajudge.types import Item, Judgment
 
 FORMAT = "JudgeBench output"
 STANDARD_PROMPT = "arena_hard"
 
-_CATEGORIES = {
+_CATEGORIES: Final = {
     "mmlu-pro": "Knowledge",
     "livebench-reasoning": "Reasoning",
     "livebench-math": "Math",
     "livecodebench": "Coding",
 }
 
-_LABELS = {"vanilla": ("a", "b"), "panda_lm": ("1", "2"), "judge_lm": ("1", "2"), "auto_j": ("1", "2")}
+_LABELS: Final = {"vanilla": ("a", "b"), "panda_lm": ("1", "2"), "judge_lm": ("1", "2"), "auto_j": ("1", "2")}
 """What a prompt calls the responses, where it is not A and B."""
 
-
-class GameRow(pairs.JudgmentRow):
-    """A line of the folder's judgments file; label, decision and verdict are in the order shown."""
-
-    judge_prompt: str = STANDARD_PROMPT
-    order: Literal["AB", "BA"]
-    verdict: str | None = None
-    dataset: str | None = None
-    source_repo: str | None = None
+_PROMPT: Final = (str, STANDARD_PROMPT)
+_GAME = shape(
+    f"{pairs.GAME} judge_prompt order verdict~ dataset~ source_repo~",
+    has_explanation=bool,
+    judge_prompt=_PROMPT,
+    order=Literal["AB", "BA"],
+)
+_ANSWER = shape("judge_model response~ scores~", scores=Annotated[list[float], Field(min_length=2, max_length=2)])
+_PLAYED = shape("judgment decision?", judgment=_ANSWER)
+_OUTPUT = shape(
+    "pair_id source~ question response_model~ response_A response_B label~ judge_name judgments",
+    judge_name=_PROMPT,
+    judgments=(pairs.list_of(_PLAYED | None), Field(min_length=1, max_length=2)),
+)
+_KEPT: Final = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
 
 
 def games(items: list[Source], judgments: Source) -> pairs.FolderReader:
     """A reader of the folder layout."""
-    return pairs.paired("JudgeBench folder", items, judgments, GameRow, _from_game)
+    return pairs.paired("JudgeBench folder", items, judgments, _GAME, _from_game)
 
 
-def _from_game(row: GameRow, item: Item) -> Judgment:
+def _from_game(row: Any, item: Item) -> Judgment:
     pairs.check_label(row.label, row.order, item)
-    kept = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
-    meta = {name: value for name in kept if (value := getattr(row, name)) is not None}
+    meta = known_only({name: getattr(row, name) for name in _KEPT})
     text, asked = row.judgment_text or "", (row.judge_model, row.judge_prompt, row.order)
     outcome = pairs.game_verdict(row.decision, row.verdict, text, row.order)
     return _judgment(item, asked, outcome, row.verdict, text, meta)
 
 
-class _Answer(BaseModel):
-    judge_model: str
-    response: str | None = None
-    scores: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-
-
-class _Game(BaseModel):
-    judgment: _Answer
-    decision: str | None
-
-
-class OutputRow(pairs.BenchmarkLine):
-    """A line of an output file: a pair and its games; a game is null where the runner failed to ask."""
-
-    pair_id: str
-    source: str | None = None
-    question: str
-    response_model: str | None = None
-    response_A: str  # noqa: N815 - the file's own name
-    response_B: str  # noqa: N815
-    label: str | None = None
-    judge_name: str = STANDARD_PROMPT
-    judgments: list[_Game | None] = Field(min_length=1, max_length=2)
-
-    @property
-    def judge(self) -> str | None:
-        """The judge's model, by the first game that was played."""
-        return next((game.judgment.judge_model for game in self.judgments if game is not None), None)
-
-    def item(self) -> Item:
-        responses, models = (self.response_A, self.response_B), (self.response_model, self.response_model)
-        named = (name for prefix, name in _CATEGORIES.items() if (self.source or "").startswith(prefix))
-        category = next(named, None)
-        return pairs.pair_of(self.pair_id, self.question, responses, category=category, label=self.label, models=models)
-
-
 def judgebench_output(table: Table) -> LineReader:
     """Reads an output file of the benchmark's runner."""
     return LineReader(FORMAT, table.source, table.rows, lambda line: _from_output(line, table))
+
+
+def _judge_in(row: Any) -> str | None:
+    """The judge's model, by the first game that was played."""
+    return next((game.judgment.judge_model for game in row.judgments if game is not None), None)
 
 
 def _judge_of_file(table: Table) -> str | None:
@@ -111,41 +84,39 @@ def _judge_of_file(table: Table) -> str | None:
         return name
     for line in table.rows():
         with suppress(ValidationError):
-            model = OutputRow.model_validate(line.data).judge if isinstance(line, Line) else None
+            model = _judge_in(_OUTPUT.model_validate(line.data)) if isinstance(line, Line) else None
             if model is not None and model.replace("/", "_") == name:
                 return model
     return None
 
 
 def _from_output(line: Line, table: Table) -> list[Judgment]:
-    row = OutputRow.model_validate(line.data)
-    judge_model = row.judge or _judge_of_file(table)
-    if judge_model is None:
+    row = _OUTPUT.model_validate(line.data)
+    judge = _judge_in(row) or _judge_of_file(table)
+    if judge is None:
         raise BadLine("every game in 'judgments' is null: the runner failed, and nothing names the judge")
-    item = row.item()
-    games = zip(row.judgments, pairs.ORDERS, strict=False)
-    return [_from_output_game(row, item, judge_model, game, order) for game, order in games]
+    responses, models = (row.response_A, row.response_B), (row.response_model, row.response_model)
+    category = next((name for prefix, name in _CATEGORIES.items() if (row.source or "").startswith(prefix)), None)
+    item = pairs.pair_of(row.pair_id, row.question, responses, models, category=category, label=row.label)
+    meta = known_only({"dataset": "judgebench", "judge_prompt": row.judge_name, "subset": row.source})
+    played = zip(row.judgments, pairs.ORDERS, strict=False)
+    return [_from_played(item, (judge, row.judge_name, order), game, meta) for game, order in played]
 
 
-def _from_output_game(
-    row: OutputRow, item: Item, judge_model: str, game: _Game | None, order: pairs.GameOrder
-) -> Judgment:
-    meta: dict[str, Any] = {"dataset": "judgebench", "judge_prompt": row.judge_name}
-    meta |= {} if row.source is None else {"subset": row.source}
-    asked, text, mark, outcome = (judge_model, row.judge_name, order), "", None, pairs.NOT_PLAYED
-    if game is not None:
-        if game.judgment.scores is not None:
-            meta["scores"] = dict(zip(pairs.shown_order(order), game.judgment.scores, strict=True))
-        text = game.judgment.response or ""
-        marks = pairs.stated_marks(text)
-        mark = marks[0] if len(marks) == 1 else None
-        outcome = pairs.game_verdict(game.decision, mark, text, order)
-    return _judgment(item, asked, outcome, mark, text, meta)
+def _from_played(item: Item, asked: tuple[str, str, GameOrder], game: Any, meta: dict[str, Any]) -> Judgment:
+    if game is None:
+        return _judgment(item, asked, pairs.NOT_PLAYED, None, "", meta)
+    text, order = game.judgment.response or "", asked[2]
+    if game.judgment.scores is not None:
+        meta = {**meta, "scores": dict(zip(pairs.shown_order(order), game.judgment.scores, strict=True))}
+    marks = pairs.stated_marks(text)
+    mark = marks[0] if len(marks) == 1 else None
+    return _judgment(item, asked, pairs.game_verdict(game.decision, mark, text, order), mark, text, meta)
 
 
 def _judgment(
     item: Item,
-    asked: tuple[str, str, pairs.GameOrder],
+    asked: tuple[str, str, GameOrder],
     outcome: pairs.Outcome,
     mark: str | None,
     text: str,

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 from metajudge.reading.containers.kinds import entries_of
 from metajudge.reading.containers.lines import BadLine, Line, Source
 from metajudge.reading.containers.tables import Table
+from metajudge.reading.formats.records import Records
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns
 from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.reader import LineReader, Reader
@@ -88,22 +89,29 @@ def formats() -> tuple[Format, ...]:
     """All formats of other tools; the first one that recognises a record is meant."""
     from metajudge.reading.formats import (
         alpaca_eval,
+        arena_battles,
         arena_hard,
         argilla,
+        chosen,
         deepeval,
         fastchat,
+        helpsteer,
         inspect_log,
         judgebench,
         label_studio,
         langfuse,
         lm_eval,
         mlflow,
+        numbered_pairs,
         openai_evals,
         phoenix,
+        prometheus,
         promptfoo,
         ragas,
         realmistake,
         rewardbench2,
+        ultrafeedback,
+        wildbench,
     )
 
     pair = _has("item_id question response_a response_b")
@@ -129,6 +137,7 @@ def formats() -> tuple[Format, ...]:
         _part("games", _has("item_id judge_model order decision judgment_text")),
         _part("pairs", lambda row: pair(row) and not {"judge", "verdict", "winner"} & row.keys()),
         _assessed(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),
+        _assessed(rewardbench2.PAIRED_RESULTS, None, rewardbench2.pair_of, partial(rewardbench2.rows_in, paired=True)),
         _assessed(mlflow.FORMAT, mlflow.is_trace, mlflow.trace_of),
         _assessed(argilla.FORMAT, argilla.is_record, argilla.record_of),
         _assessed(openai_evals.FORMAT, openai_evals.is_output_item, openai_evals.run_of, openai_evals.page_of),
@@ -152,11 +161,20 @@ def formats() -> tuple[Format, ...]:
         _part("scores", langfuse.is_score),
         _part("runs", _has("id inputs outputs")),
         _part("traces", langfuse.is_run),
+        *map(
+            _records, (arena_battles.FORMAT, chosen.CHATS, chosen.REWARDBENCH, helpsteer.PREFERENCES, helpsteer.RATINGS)
+        ),
+        *map(_records, (numbered_pairs.ALPACA_FARM, numbered_pairs.AUTO_J, numbered_pairs.PANDALM, prometheus.BIGGEN)),
+        *map(_records, (prometheus.FEEDBACK, prometheus.PREFERENCES, ultrafeedback.FORMAT, wildbench.SCORES)),
         _whole(inspect_log.FORMAT, inspect_log.is_inspect_log, lambda source, *_: inspect_log.inspect_log(source)),
         _whole(promptfoo.FORMAT, promptfoo.is_output, lambda source, *_: promptfoo.promptfoo_results(source)),
         _whole(langfuse.FORMAT, langfuse.is_trace, langfuse.langfuse_trace),
         _whole(deepeval.FORMAT, deepeval.is_test_run, lambda source, *_: deepeval.deepeval_run(source)),
     )
+
+
+def _records(one: Records) -> Format:
+    return Format(one.name, one.recognises, one.reader, by_columns=True)
 
 
 def _part(part: Part, recognises: Callable[[Record], bool]) -> Format:

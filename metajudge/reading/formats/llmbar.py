@@ -18,50 +18,58 @@ rating's games are synthetic and are not read: its two scores are. Only the path
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.lines import Line, Source
 from metajudge.reading.containers.tables import json_list
 from metajudge.reading.formats import pairs
+from metajudge.reading.formats.pairs import GameOrder, known_only, shape
 from metajudge.reading.reader import LineReader
 from metajudge.types import Item, Judgment
 
-TWO_STAGE = frozenset({"Swap", "Swap_CoT"})
-_EXPLAINED = ("CoT", "Swap_CoT")
-
-_KEPT = ("subset", "judge_model", "judge_prompt", "stage", "final", "finish", "has_explanation")
-LABELS = ("a", "b")
+TWO_STAGE: Final = frozenset({"Swap", "Swap_CoT"})
+_EXPLAINED: Final = ("CoT", "Swap_CoT")
+_KEPT: Final = ("subset", "judge_model", "judge_prompt", "stage", "final", "finish", "has_explanation")
+LABELS: Final = ("a", "b")
 """The prompts call the responses Output (a) and Output (b)."""
 
+_WINNERS: Final = {True: "A>B", False: "B>A"}
+_SAID_BETTER: Final = re.compile(r"[Oo]utput \(([ab])\) is better")
+_WHOLE: Final = re.compile(r"\s*\d+\s*")
 
-class EvaluatorRow(pairs.JudgmentRow):
-    """A line of the judgments file; label, decision and text_verdict are in the order shown."""
+_EVALUATION = shape(
+    f"{pairs.GAME} judge_prompt stage final order text_verdict~ finish~ score_a~ score_b~",
+    has_explanation=bool,
+    stage=(int, 1),
+    final=(bool, True),
+    order=Literal["AB", "BA", "pointwise"],
+    score_a=str | float,
+    score_b=str | float,
+)
+"""A line of the judgments file; label, decision and text_verdict are in the order shown."""
 
-    judge_prompt: str
-    stage: int = 1
-    final: bool = True
-    order: Literal["AB", "BA", "pointwise"]
-    text_verdict: str | None = None
-    finish: str | None = None
-    score_a: str | float | None = None
-    score_b: str | float | None = None
+_SOME: Final = (list[str], Field(min_length=1))
+_GAME = shape("completion winner?", completion=_SOME, winner=Literal["1", "2"])
+_STAGE = shape("AB BA", AB=(_GAME, Field(alias="swap = False")), BA=(_GAME, Field(alias="swap = True")))
+_RATING = shape("score_1 score_2", score_1=_SOME, score_2=_SOME)
+_ENTRY = shape("input output_1 output_2 label results", label=Literal[1, 2], results=list[dict[str, Any] | list[Any]])
 
 
 def evaluations(items: list[Source], judgments: Source) -> pairs.FolderReader:
     """A reader of the folder layout."""
-    return pairs.paired("LLMBar folder", items, judgments, EvaluatorRow, judgment_of)
+    return pairs.paired("LLMBar folder", items, judgments, _EVALUATION, _judgment)
 
 
-def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
+def _judgment(row: Any, item: Item) -> Judgment:
     """Turns a row's verdicts back to response ids.
 
     Raises:
         BadLine: the row's label contradicts the item's.
     """
-    order: pairs.GameOrder = "AB" if row.order == "pointwise" else row.order
+    order: GameOrder = "AB" if row.order == "pointwise" else row.order
     pairs.check_label(row.label, order, item)
     stage = f"#{row.stage}" if row.judge_prompt in TWO_STAGE or row.stage > 1 else ""
     judge = f"{row.judge_model}/{row.judge_prompt}{stage}"
@@ -71,44 +79,17 @@ def judgment_of(row: EvaluatorRow, item: Item) -> Judgment:
     if row.order == "pointwise":
         meta |= {"pointwise": True, "scores": {"A": row.score_a, "B": row.score_b}}
     meta["text_verdict"] = None if stated is None else str(stated)
-    kept = {name: value for name, value in meta.items() if value is not None}
     outcome, said = (verdict, None if verdict is not None else _why_none(row)), row.judgment_text or ""
-    return pairs.game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=kept)
+    return pairs.game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=known_only(meta))
 
 
-def _why_none(row: EvaluatorRow) -> str:
+def _why_none(row: Any) -> str:
     if row.decision:
         return f"the recorded decision {row.decision[:40]!r} is none of A>B, A=B, B>A"
     if row.order == "pointwise":
         return f"the scores cannot be compared: {row.score_a!r} and {row.score_b!r}"
-    why = pairs.NO_VERDICT if (row.judgment_text or "").strip() else "the judge's answer is empty"
+    why = pairs.NO_VERDICT if (row.judgment_text or "").strip() else pairs.EMPTY
     return why + (f" (finish: {row.finish})" if row.finish else "")
-
-
-_SAID_BETTER = re.compile(r"[Oo]utput \(([ab])\) is better")
-
-
-class _Game(BaseModel):
-    completion: list[str] = Field(min_length=1)
-    winner: Literal["1", "2"] | None
-
-
-class _Stage(BaseModel):
-    unswapped: _Game = Field(alias="swap = False")
-    swapped: _Game = Field(alias="swap = True")
-
-
-class _Rating(BaseModel):
-    score_1: list[str] = Field(min_length=1)
-    score_2: list[str] = Field(min_length=1)
-
-
-class _Entry(BaseModel):
-    input: str
-    output_1: str
-    output_2: str
-    label: Literal[1, 2]
-    results: list[dict[str, Any] | list[Any]]
 
 
 def is_result_path(path: Path) -> bool:
@@ -127,60 +108,47 @@ class ResultFile(LineReader):
                 f"{source.name} contains a JSON list of results, but only a path .../evaluators/MODEL/STRATEGY/"
                 "result.json says whose they are: keep the repository's folders"
             )
-        self.judge_model, self.judge_prompt = path.parts[-3], path.parts[-2]
         above = path.parts[:-4]
         start = len(above) - above[::-1].index("Dataset") if "Dataset" in above else len(above) - 1
-        self.subset = "/".join(above[start:])
+        self.common = {"subset": "/".join(above[start:]), "judge_model": path.parts[-3], "judge_prompt": path.parts[-2]}
 
     def _judgments(self, line: Line) -> list[Judgment]:
-        entry, name = _Entry.model_validate(line.data), f"{self.subset}/{line.number - 1:04d}"
-        responses, label = (entry.output_1, entry.output_2), _winner(entry.label == 1)
-        item = pairs.pair_of(name, entry.input, responses, category=self.subset, label=label)
-        return [judgment_of(row, item) for row in self._evaluations(name, entry)]
+        subset = self.common["subset"]
+        entry, name = _ENTRY.model_validate(line.data), f"{subset}/{line.number - 1:04d}"
+        responses, label = (entry.output_1, entry.output_2), _WINNERS[entry.label == 1]
+        item = pairs.pair_of(name, entry.input, responses, (None, None), category=subset, label=label)
+        rows = self._evaluations([stage for stage in entry.results if isinstance(stage, dict)])
+        return [_judgment(_EVALUATION.model_validate({"item_id": name, **self.common, **row}), item) for row in rows]
 
-    def _evaluations(self, name: str, entry: _Entry) -> Iterator[EvaluatorRow]:
-        stages = [stage for stage in entry.results if isinstance(stage, dict)]
+    def _evaluations(self, stages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        prompt = self.common["judge_prompt"]
         for number, stage in enumerate(stages, start=1):
-            common = {
-                "item_id": name,
-                "subset": self.subset,
-                "judge_model": self.judge_model,
-                "judge_prompt": self.judge_prompt,
-                "stage": number,
-                "final": number == len(stages),
-            }
+            which = {"stage": number, "final": number == len(stages)}
             if "score_1" in stage:
-                yield EvaluatorRow.model_validate({**common, **_rating(_Rating.model_validate(stage))})
+                yield which | _rating(_RATING.model_validate(stage))
                 continue
-            asked = self.judge_prompt in _EXPLAINED or (self.judge_prompt in TWO_STAGE and number == 1)
-            games = _Stage.model_validate(stage)
-            for order, game in zip(pairs.ORDERS, (games.unswapped, games.swapped), strict=True):
-                yield EvaluatorRow.model_validate({**common, **_game(game, order, asked)})
+            asked, games = prompt in _EXPLAINED or (prompt in TWO_STAGE and number == 1), _STAGE.model_validate(stage)
+            yield from (which | _game(getattr(games, order), order, asked) for order in pairs.ORDERS)
 
 
-def _game(game: _Game, order: pairs.GameOrder, asked: bool) -> dict[str, Any]:
-    """A game as the fields of :class:`EvaluatorRow`, with the winner of the stored order in the order shown."""
+def _game(game: Any, order: GameOrder, asked: bool) -> dict[str, Any]:
+    """A game as the fields of a row, with the winner of the stored order in the order shown."""
     text = game.completion[0]
     matches = _SAID_BETTER.findall(text) if asked else []
     return {
         "order": order,
-        "decision": None if game.winner is None else _winner((game.winner == "1") == (order == "AB")),
-        "text_verdict": _winner(matches[-1] == "a") if matches else None,
+        "decision": None if game.winner is None else _WINNERS[(game.winner == "1") == (order == "AB")],
+        "text_verdict": _WINNERS[matches[-1] == "a"] if matches else None,
         "judgment_text": text,
         "finish": game.completion[1] if len(game.completion) > 1 else None,
         "has_explanation": asked and len(text.split()) >= 8,
     }
 
 
-def _rating(rating: _Rating) -> dict[str, Any]:
-    score_a, score_b = rating.score_1[0], rating.score_2[0]
+def _rating(rating: Any) -> dict[str, Any]:
+    a, b = rating.score_1[0], rating.score_2[0]
     decision = None
     # Only whole numbers count as scores; anything else upstream turned into one win each.
-    if re.fullmatch(r"\s*\d+\s*", score_a) and re.fullmatch(r"\s*\d+\s*", score_b):
-        a, b = int(score_a), int(score_b)
-        decision = "A=B" if a == b else _winner(a > b)
-    return {"order": "pointwise", "decision": decision, "score_a": score_a, "score_b": score_b}
-
-
-def _winner(first: bool) -> str:
-    return f"{pairs.FIRST}>{pairs.SECOND}" if first else f"{pairs.SECOND}>{pairs.FIRST}"
+    if _WHOLE.fullmatch(a) and _WHOLE.fullmatch(b):
+        decision = "A=B" if int(a) == int(b) else _WINNERS[int(a) > int(b)]
+    return {"order": "pointwise", "decision": decision, "score_a": a, "score_b": b}

@@ -14,10 +14,10 @@ judge (``.../padded``). Verdicts derived from two separate grades are marked ``m
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import orjson
-from pydantic import BaseModel, Json
+from pydantic import Json
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.kinds import read_object
@@ -26,104 +26,85 @@ from metajudge.reading.containers.tables import Table, json_lines
 from metajudge.reading.containers.typed_tables import parquet_table
 from metajudge.reading.conversations import Conversation, Turn
 from metajudge.reading.formats.pairs import (
-    FIRST,
     NO_VERDICT,
-    SECOND,
-    BenchmarkLine,
     FolderReader,
     GameOrder,
     game_of,
+    list_of,
+    pair_of,
+    shape,
     turned_back,
 )
 from metajudge.types import Item, Judgment, Message, majority, parse_verdict
 
-PROMPTS = frozenset({"bare", "rubric", "cot"})
+PROMPTS: Final = frozenset({"bare", "rubric", "cot"})
 """Templates that differ in what they ask, not in the item they ask about."""
 
-ANNOTATIONS = Path("alttest") / "llm_annotations.json"
+ANNOTATIONS: Final = Path("alttest") / "llm_annotations.json"
 """Further judges, in the folder of the items."""
 
-_VOTES = {"a": "A>B", "b": "B>A", "tie": "A=B"}
-_SHOWN = {"first": "A>B", "second": "B>A", "tie": "A=B"}
-_ANNOTATED = {"model_a": "A>B", "model_b": "B>A", "tie": "A=B"}
-_MODELS = ("-pair", "-single")
+_VOTES: Final = {"a": "A>B", "b": "B>A", "tie": "A=B"}
+_SHOWN: Final = {"first": "A>B", "second": "B>A", "tie": "A=B"}
+_ANNOTATED: Final = {"model_a": "A>B", "model_b": "B>A", "tie": "A=B"}
+_MODELS: Final = ("-pair", "-single")
 """What a judge's id adds to its model's."""
 
-
-class ItemRow(BenchmarkLine):
-    """A row of the items."""
-
-    item_id: str
-    question_id: int
-    turn: int
-    category: str | None = None
-    model_a: str
-    model_b: str
-    question: str
-    prior_turns: Json[list[tuple[str, str, str]]]
-    answer_a: str
-    answer_b: str
-    human_label: Literal["a", "b", "tie"]
-    votes: Json[list[Literal["a", "b", "tie"]]]
-    voters: Json[list[str]]
-
-    def item(self) -> Item:
-        """The pair, with a label for each vote, and ``label`` where the votes alone would say another.
-
-        Raises:
-            BadLine: votes and voters differ in number.
-        """
-        if len(self.votes) != len(self.voters):
-            raise BadLine(f"there are {len(self.votes)} votes by {len(self.voters)} voters")
-        first, second = self._conversation(0), self._conversation(1)
-        asked = [turn.user for turn in first.turns]
-        votes = [_VOTES[vote] for vote in self.votes]
-        data = {
-            "id": self.item_id,
-            "question": first.question(),
-            "responses": {FIRST: first.answer(), SECOND: second.answer()},
-            "category": self.category,
-            "models": {FIRST: self.model_a, SECOND: self.model_b},
-            "labels": [{"value": vote, "annotator": by} for vote, by in zip(votes, self.voters, strict=True)],
-            "conversation": [Message(role="user", content=text) for text in asked] if len(asked) > 1 else (),
-        }
-        label, voted = parse_verdict(_VOTES[self.human_label]), majority([parse_verdict(vote) for vote in votes])
-        same = voted is not None and voted.winner == label.winner
-        return Item.model_validate(data if same else {**data, "label": label})
-
-    def _conversation(self, side: int) -> Conversation:
-        turns = [Turn(asked, answers[side]) for asked, *answers in self.prior_turns]
-        return Conversation((*turns, Turn(self.question, (self.answer_a, self.answer_b)[side])))
+_ITEM = shape(
+    "item_id question_id turn category~ model_a model_b question prior_turns answer_a answer_b human_label votes "
+    "voters",
+    question_id=int,
+    turn=int,
+    prior_turns=Json[list[tuple[str, str, str]]],
+    human_label=Literal["a", "b", "tie"],
+    votes=Json[list[Literal["a", "b", "tie"]]],
+    voters=Json[list[str]],
+)
+_CONTEXT = shape("item_id order condition", order=Literal["ab", "ba"], condition=(str, "base"))
+_VERDICT = shape(
+    "judge_id template contexts verdict text sample score_a~ score_b~",
+    contexts=list_of(_CONTEXT),
+    verdict=Literal["first", "second", "tie", "error"],
+    text=(str, ""),
+    sample=(int, 0),
+    score_a=float,
+    score_b=float,
+)
+"""A line of the judgments; the verdict is in the order shown."""
 
 
-class _Context(BaseModel):
-    item_id: str
-    order: Literal["ab", "ba"]
-    condition: str = "base"
+def _item(row: Any) -> Item:
+    """The pair, with a label for each vote, and ``label`` where the votes alone would say another.
 
-
-class VerdictRow(BenchmarkLine):
-    """A line of the judgments; the verdict is in the order shown."""
-
-    judge_id: str
-    template: str
-    contexts: list[_Context]
-    verdict: Literal["first", "second", "tie", "error"]
-    text: str = ""
-    sample: int = 0
-    score_a: float | None = None
-    score_b: float | None = None
+    Raises:
+        BadLine: votes and voters differ in number.
+    """
+    if len(row.votes) != len(row.voters):
+        raise BadLine(f"there are {len(row.votes)} votes by {len(row.voters)} voters")
+    spoken = (*row.prior_turns, (row.question, row.answer_a, row.answer_b))
+    first, second = (Conversation(tuple(Turn(turn[0], turn[side]) for turn in spoken)) for side in (1, 2))
+    asked, votes = [turn.user for turn in first.turns], [_VOTES[vote] for vote in row.votes]
+    label, voted = parse_verdict(_VOTES[row.human_label]), majority([parse_verdict(vote) for vote in votes])
+    return pair_of(
+        row.item_id,
+        first.question(),
+        (first.answer(), second.answer()),
+        (row.model_a, row.model_b),
+        category=row.category,
+        labels=[{"value": vote, "annotator": by} for vote, by in zip(votes, row.voters, strict=True)],
+        conversation=[Message(role="user", content=text) for text in asked] if len(asked) > 1 else (),
+        label=None if voted is not None and voted.winner == label.winner else label,
+    )
 
 
 def _judgments(items: Mapping[str, Item], line: Line) -> list[Judgment]:
-    row = VerdictRow.model_validate(line.data)
+    row = _VERDICT.model_validate(line.data)
     unknown = next((one.item_id for one in row.contexts if one.item_id not in items), None)
     if unknown is not None:
         raise BadLine(f"no item with item_id {unknown!r} in the file of items")
     return [_judgment(row, context, items[context.item_id]) for context in row.contexts]
 
 
-def _judgment(row: VerdictRow, context: _Context, item: Item) -> Judgment:
+def _judgment(row: Any, context: Any, item: Item) -> Judgment:
     order: GameOrder = "AB" if context.order == "ab" else "BA"
     model = next((row.judge_id.removesuffix(end) for end in _MODELS if row.judge_id.endswith(end)), row.judge_id)
     meta: dict[str, Any] = {"dataset": "mtbench", "judge_model": model, "judge_prompt": row.template}
@@ -132,7 +113,7 @@ def _judgment(row: VerdictRow, context: _Context, item: Item) -> Judgment:
     if context.condition != "base":
         judge, meta["condition"] = f"{judge}/{context.condition}", context.condition
     if row.score_a is not None and row.score_b is not None:
-        meta |= {"pointwise": True, "scores": {FIRST: row.score_a, SECOND: row.score_b}}
+        meta |= {"pointwise": True, "scores": {"A": row.score_a, "B": row.score_b}}
     verdict = turned_back(_SHOWN.get(row.verdict), order)
     outcome, part = (verdict, NO_VERDICT if verdict is None else None), f"{order}/{row.sample}" if row.sample else ""
     return game_of(item, judge, order, outcome, part, rationale=row.text, meta=meta)
@@ -165,9 +146,9 @@ def mtbench_folder(folder: Path, name: str, items: Sequence[Source], judgments: 
 
     def item_of(line: Line) -> Item:
         """An item, whose name in the annotations is noted."""
-        row = ItemRow.model_validate(line.data)
+        row = _ITEM.model_validate(line.data)
         names[f"{row.question_id}__{row.model_a}__{row.model_b}__{row.turn}"] = row.item_id
-        return row.item()
+        return _item(row)
 
     def annotated(items: Mapping[str, Item], line: Line) -> list[Judgment]:
         about, mark = line.data["item"], line.data["verdict"]

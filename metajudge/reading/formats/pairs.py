@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from types import GenericAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict, create_model
 
 from metajudge.reading.containers.lines import BadLine, Line, Reject, Source
 from metajudge.reading.containers.tables import Table, json_lines
@@ -19,7 +20,7 @@ from metajudge.reading.people import ByPeople
 from metajudge.reading.reader import FoundJudgment, LineReader, each, split
 from metajudge.types import Category, Item, Judgment, Pairwise
 
-FIRST, SECOND = "A", "B"
+FIRST, SECOND = SIDES = ("A", "B")
 """The response ids of a pair."""
 
 GameOrder = Literal["AB", "BA"]
@@ -30,43 +31,55 @@ _MARK = re.compile(r"([AB])\s*(>>|>|=)\s*([AB])")
 _BRACKETED = re.compile(r"\[\[\s*([AB]\s*(?:>>|>|=)\s*[AB])\s*\]\]")
 _STRENGTH: dict[str, Literal[0, 1, 2]] = {"=": 0, ">": 1, ">>": 2}
 
-
 Outcome: TypeAlias = tuple[Pairwise | None, str | None]
 """A game's verdict in terms of response ids, or the reason why it is missing."""
 
 NOT_PLAYED: Final[Outcome] = (None, "the runner failed to ask the judge: the game is null")
+EMPTY: Final = "the judge's answer is empty"
 NO_VERDICT: Final = "no verdict could be read from the judge's answer"
 
 
-def pair_of(
-    name: str,
-    question: str,
-    responses: tuple[str, str],
-    *,
-    category: str | None = None,
-    label: str | None = None,
-    models: tuple[str | None, str | None] = (None, None),
-) -> Item:
+def shape(fields: str, **kinds: Any) -> Any:
+    """The fields that are read of a record, as a model that validates them; others are left alone.
+
+    Args:
+        fields: names; ``name?`` may be null, ``name~`` may be missing, too.
+        kinds: name -> its type, which is text for others; a tuple is a type with its default.
+    """
+    made: dict[str, Any] = {}
+    for word in fields.split():
+        name = word.rstrip("?~")
+        kind = kinds.get(name, str)
+        if not isinstance(kind, tuple):
+            kind = (kind if word == name else kind | None), (None if word.endswith("~") else ...)
+        made[name] = kind
+    return create_model("Row", __config__=ConfigDict(frozen=True, extra="ignore"), **made)
+
+
+def list_of(kind: Any) -> Any:
+    """A list as a type for :func:`shape`."""
+    return GenericAlias(list, (kind,))
+
+
+def pair_of(name: str, question: str, responses: Sequence[str], models: Sequence[str | None], **more: Any) -> Item:
     """A pair as an item; a model that is not known is left out.
 
     Raises:
         ValidationError: the values make no item.
     """
-    return Item.model_validate(
-        {
-            "id": name,
-            "question": question,
-            "responses": dict(zip((FIRST, SECOND), responses, strict=True)),
-            "category": category,
-            "label": label,
-            "models": {side: one for side, one in zip((FIRST, SECOND), models, strict=True) if one} or None,
-        }
-    )
+    known = {side: one for side, one in zip(SIDES, models, strict=True) if one} or None
+    texts = dict(zip(SIDES, responses, strict=True))
+    return Item.model_validate({"id": name, "question": question, "responses": texts, "models": known, **more})
+
+
+def known_only(noted: Mapping[str, Any]) -> dict[str, Any]:
+    """What is noted, without what is not known."""
+    return {name: value for name, value in noted.items() if value is not None}
 
 
 def shown_order(order: GameOrder) -> tuple[str, str]:
     """Response ids in the order shown."""
-    return (FIRST, SECOND) if order == "AB" else (SECOND, FIRST)
+    return SIDES if order == "AB" else (SECOND, FIRST)
 
 
 def turned_back(mark: str | None, order: GameOrder) -> Pairwise | None:
@@ -79,7 +92,7 @@ def turned_back(mark: str | None, order: GameOrder) -> Pairwise | None:
         return None
     if found[2] == "=":
         return Pairwise(FIRST, SECOND, 0)
-    names = dict(zip((FIRST, SECOND), shown_order(order), strict=True))
+    names = dict(zip(SIDES, shown_order(order), strict=True))
     return Pairwise(names[found[1]], names[found[3]], _STRENGTH[found[2]])
 
 
@@ -129,13 +142,11 @@ def check_label(label: str | None, order: GameOrder, item: Item) -> None:
 def _why_none(mark: str | None, text: str) -> str:
     if mark:
         return _invalid(mark)
-    if not text.strip():
-        return "the judge's answer is empty"
     marks = stated_marks(text)
     if len(marks) > 1:
         return f"the judge gave several different verdicts ({', '.join(marks)}, as shown)"
     if not marks:
-        return "the judge's answer holds no verdict"
+        return "the judge's answer holds no verdict" if text.strip() else EMPTY
     return _invalid(marks[0]) if turned_back(marks[0], "AB") is None else "no verdict was recorded"
 
 
@@ -144,46 +155,6 @@ def _invalid(mark: str) -> str:
     if found is not None and found[1] == found[3]:
         return f"the judge compared a response with itself ({mark}, as shown)"
     return f"the recorded verdict {mark[:40]!r} is none of A>>B, A>B, A=B, B>A, B>>A"
-
-
-class BenchmarkLine(BaseModel):
-    """One line of a benchmark's file: the fields that are read, others are left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _PairRow(BenchmarkLine):
-    item_id: str
-    question: str
-    response_a: str
-    response_b: str
-    label: str | None = None
-    category: str | None = None
-    subset: str | None = None
-    response_model: str | None = None
-
-    def item(self) -> Item:
-        responses, models = (self.response_a, self.response_b), (self.response_model, self.response_model)
-        category = self.category or self.subset
-        item = pair_of(self.item_id, self.question, responses, category=category, label=self.label, models=models)
-        if isinstance(item.label, Category):
-            raise BadLine(f"label {self.label!r} is none of A>B, A=B, B>A")
-        return item
-
-
-class JudgmentRow(BenchmarkLine):
-    """What every judgment line of the layout has; label and decision are in the order shown."""
-
-    item_id: str
-    judge_model: str
-    decision: str | None
-    label: str | None = None
-    judgment_text: str | None = None
-    subset: str | None = None
-    has_explanation: bool | None = None
-
-
-R = TypeVar("R", bound=JudgmentRow)
 
 
 @dataclass(eq=False)
@@ -221,14 +192,15 @@ class FolderReader:
         return item
 
 
+_PAIR = shape("item_id question response_a response_b label~ category~ subset~ response_model~")
+GAME: Final = "item_id judge_model decision? label~ judgment_text~ subset~ has_explanation~"
+"""What every judgment line of the layout has; label and decision are in the order shown."""
+
+
 def paired(
-    format_name: str,
-    pairs: Sequence[Source],
-    judgments: Source,
-    row: type[R],
-    judgment_of: Callable[[R, Item], Judgment],
+    format_name: str, pairs: Sequence[Source], judgments: Source, row: Any, judgment_of: Callable[[Any, Item], Judgment]
 ) -> FolderReader:
-    """A reader of judgments that refer to pairs in another file."""
+    """A reader of judgments that refer to pairs in another file; ``row`` is the :func:`shape` of a judgment."""
 
     def made(items: Mapping[str, Item], line: Line) -> list[Judgment]:
         given = row.model_validate(line.data)
@@ -237,8 +209,14 @@ def paired(
             raise BadLine(f"no pair with item_id {given.item_id!r} in {names}")
         return [judgment_of(given, items[given.item_id])]
 
-    def pair(line: Line) -> Item:
-        return _PairRow.model_validate(line.data).item()
-
     tables, records = [json_lines(source) for source in pairs], [(json_lines(judgments), made)]
-    return FolderReader(format_name, tables, pair, records, "pair; the first pair")
+    return FolderReader(format_name, tables, _pair, records, "pair; the first pair")
+
+
+def _pair(line: Line) -> Item:
+    row = _PAIR.model_validate(line.data)
+    texts, models, category = (row.response_a, row.response_b), (row.response_model,) * 2, row.category or row.subset
+    item = pair_of(row.item_id, row.question, texts, models, category=category, label=row.label)
+    if isinstance(item.label, Category):
+        raise BadLine(f"label {row.label!r} is none of A>B, A=B, B>A")
+    return item

@@ -11,39 +11,22 @@ response models share, so that their responses stay one question; the response i
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from metajudge.reading.containers.lines import Line
-from metajudge.reading.formats.pairs import NO_VERDICT, BenchmarkLine
+from metajudge.reading.formats.pairs import EMPTY, NO_VERDICT, known_only, shape
 from metajudge.types import Judgment
 
 FORMAT = "ReaLMistake detections"
 WITHHELD = "(the text is not part of the recorded verdicts)"
 """What stands for a response."""
 
-RESPONSE = "A"
-"""The id of the one response."""
-
 Mark = Literal["error", "no_error"]
-
-
-class _Example(BaseModel):
-    id: str
-    task_name: str
-    task_source: str | None = None
-    llm_response_model: str | None = None
-    difficulty: str | None = None
-
-
-class DetectionRow(BenchmarkLine):
-    """A line: what one judge said of one response by one prompt; ``prediction`` is null where nothing was read."""
-
-    response: str | None = None
-    prediction: Mark | None
-    label: Mark
-    metadata: _Example
-    judge: str
-    prompt_name: str
+_ROW = shape(
+    "response~ prediction? label metadata judge prompt_name",
+    prediction=Mark,
+    label=Mark,
+    metadata=shape("id task_name task_source~ llm_response_model~ difficulty~"),
+)
+"""What one judge said of one response by one prompt; ``prediction`` is null where nothing was read."""
 
 
 def is_detection(record: Mapping[str, Any]) -> bool:
@@ -55,32 +38,25 @@ def is_detection(record: Mapping[str, Any]) -> bool:
 
 def judgments(line: Line) -> list[Judgment]:
     """The judgment of a row; its category is the task, its label the experts'."""
-    row = DetectionRow.model_validate(line.data)
-    judge, example = f"{row.judge}/{row.prompt_name}", row.metadata
-    model, task = example.llm_response_model, example.task_name
-    text = (row.response or "").strip()
-    meta = {
-        "dataset": "realmistake",
-        "judge_model": row.judge,
-        "judge_prompt": row.prompt_name,
-        "task_source": example.task_source,
-        "difficulty": example.difficulty,
-    }
+    row = _ROW.model_validate(line.data)
+    judge, example, text = f"{row.judge}/{row.prompt_name}", row.metadata, (row.response or "").strip()
+    model, task, missing = example.llm_response_model, example.task_name, NO_VERDICT if text else EMPTY
+    meta = {"dataset": "realmistake", "judge_model": row.judge, "judge_prompt": row.prompt_name}
     item = {
         "id": example.id,
         "question": f"{task}: {example.id.removesuffix(f'_{model}')}",
-        "responses": {RESPONSE: WITHHELD},
+        "responses": {"A": WITHHELD},
         "category": task,
         "label": row.label,
-        "models": {RESPONSE: model} if model else None,
+        "models": {"A": model} if model else None,
     }
     judgment = {
         "id": f"{example.id}/{judge}",
         "item": item,
         "judge": judge,
         "verdict": row.prediction,
-        "no_verdict": None if row.prediction is not None else NO_VERDICT if text else "the judge's answer is empty",
+        "no_verdict": missing if row.prediction is None else None,
         "rationale": text,
-        "meta": {name: value for name, value in meta.items() if value is not None},
+        "meta": known_only({**meta, "task_source": example.task_source, "difficulty": example.difficulty}),
     }
     return [Judgment.model_validate(judgment)]
