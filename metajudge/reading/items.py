@@ -164,9 +164,10 @@ def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | Non
     if is_item and len(tables) == 1:
         made = partial(_read, table.source, item=lambda row: Item.model_validate(row.data))
         return _Input(f"{table.format} of items", lambda: made(table.rows()))
-    if format_of(first.data) is not None:
-        return None
     given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
+    known = format_of(first.data)
+    if known is not None and (given is None or not known.by_columns):
+        return None
     used = given or FieldMap(columns=own_columns(table.columns()))
     judged = "verdict" in used.columns or "verdict" in used.constants
     if judged or used.missing(ASKED):

@@ -37,6 +37,7 @@ _SPOKEN: Final[dict[str, Get]] = {
 FORMAT: Final = Records(
     name="arena battles",
     marks="model_a, model_b, winner, conversation_a|anony",
+    also="judge|judge_hash",
     question=_SPOKEN["A"],
     answers=_SPOKEN,
     models={"A": "model_a", "B": "model_b"},

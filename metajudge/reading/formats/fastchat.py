@@ -46,13 +46,11 @@ def pair_of(row: Mapping[str, Any]) -> AssessedRun:
         raise BadLine("g1_user_prompt and g2_user_prompt do not show the same answers in both orders")
     models = {"A": str(row["model_1"]), "B": str(row["model_2"])}
     name = f"{row['question_id']}/{models['A']}/{models['B']}{_turn(row)}"
-    run = _run(name, first, models)
-    games = zip(("g1", "g2"), (("A", "B"), ("B", "A")), strict=True)
     scores = [
         _score(row, f"{name}/{game}", _WINNERS.get(str(row[f"{game}_winner"])), row.get(f"{game}_judgment"), order)
-        for game, order in games
+        for game, order in {"g1": ("A", "B"), "g2": ("B", "A")}.items()
     ]
-    return AssessedRun(run, scores)
+    return AssessedRun(_run(name, first, models), scores)
 
 
 def grade_of(row: Mapping[str, Any]) -> AssessedRun:
@@ -64,10 +62,8 @@ def grade_of(row: Mapping[str, Any]) -> AssessedRun:
     shown = _shown(row["user_prompt"], "user_prompt")
     if len(shown.sides) != 1:
         raise BadLine("user_prompt shows two answers, and a single grade is about one")
-    name = f"{row['question_id']}/{row['model']}{_turn(row)}"
-    score = row["score"]
-    missing = isinstance(score, int | float) and not isinstance(score, bool) and score == -1
-    found = _score(row, name, None if missing else score, row.get("judgment"), None)
+    name, score = f"{row['question_id']}/{row['model']}{_turn(row)}", row["score"]
+    found = _score(row, name, None if score == -1 else score, row.get("judgment"), None)
     return AssessedRun(_run(name, shown, {"A": str(row["model"])}), [found])
 
 
@@ -97,10 +93,14 @@ def _run(name: str, shown: _Shown, models: dict[str, str]) -> RecordedRun:
     if any(one.asked != first.asked for one in shown.sides):
         raise BadLine("the user's turns differ between the two answers")
     asked = tuple(("user", turn.user) for turn in first.turns)
-    spoken = asked if len(asked) > 1 else ()
-    answers = {side: one.answer() for side, one in zip(models, shown.sides, strict=True)}
     return RecordedRun(
-        name, first.question(), None, answers=answers, models=models, reference=shown.reference, conversation=spoken
+        name,
+        first.question(),
+        None,
+        answers={side: one.answer() for side, one in zip(models, shown.sides, strict=True)},
+        models=models,
+        reference=shown.reference,
+        conversation=asked if len(asked) > 1 else (),
     )
 
 
@@ -108,14 +108,16 @@ def _shown(prompt: Any, field: str) -> _Shown:
     """What a prompt shows. Raises BadLine: it is none of FastChat's, or a text in it contains the template's marks."""
     if not isinstance(prompt, str):
         raise BadLine(f"{field}: the prompt is missing, and the texts are stored nowhere else")
-    spoken = [(_between(prompt, *_talk_marks(name)), name) for name in ("A", "B") if _talk_marks(name)[0] in prompt]
+    talks = {name: [f"<|The {end} of Assistant {name}'s Conversation with User|>" for end in _ENDS] for name in "AB"}
+    spoken = {name: _between(prompt, f"{start}\n", end) for name, (start, end) in talks.items() if start in prompt}
     if spoken:
-        sides = tuple(_conversation(text, name, field) for text, name in spoken)
+        sides = tuple(_conversation(text, name, field) for name, text in spoken.items())
         reference = _between(prompt, *_REFERENCES)
         last = None if reference is None else reference.rpartition("### Reference answer:\n")[2].strip()
         return _Shown(sides, last)
     question = next((found for mark in _QUESTIONS if (found := _between(prompt, mark, "\n\n[The Start of "))), None)
-    answers = [found for name in _ANSWERS if (found := _between(prompt, *_answer_marks(name))) is not None]
+    marks = ((f"[The Start of {name}'s Answer]\n", f"\n[The End of {name}'s Answer]") for name in _ANSWERS)
+    answers = [found for start, end in marks if (found := _between(prompt, start, end)) is not None]
     if question is None or len(answers) not in (1, 2) or prompt.count("[The Start of Assistant") != len(answers):
         raise BadLine(
             f"{field} is no prompt of FastChat's templates, or a text in it contains the template's marks ([The Start "
@@ -143,15 +145,7 @@ def _between(text: str, start: str, end: str) -> str | None:
     return inner if found and ended and (end not in after or not end.startswith("\n[The End")) else None
 
 
-def _talk_marks(name: str) -> tuple[str, str]:
-    mark = f"Assistant {name}'s Conversation with User|>"
-    return f"<|The Start of {mark}\n", f"<|The End of {mark}"
-
-
-def _answer_marks(name: str) -> tuple[str, str]:
-    return f"[The Start of {name}'s Answer]\n", f"\n[The End of {name}'s Answer]"
-
-
+_ENDS: Final = ("Start", "End")
 _ANSWERS: Final = ("Assistant A", "Assistant B", "Assistant")
 _QUESTIONS: Final = ("[User Question]\n", "[Question]\n")
 _REFERENCE: Final = ("[The Start of Reference Answer]\n", "\n[The End of Reference Answer]")

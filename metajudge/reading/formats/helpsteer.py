@@ -51,6 +51,7 @@ RATINGS: Final = Records(
 PREFERENCES: Final = Records(
     name="HelpSteer preferences",
     marks="context|prompt, response1|response_1, response2|response_2, overall_preference|preference_strength",
+    also=".*preferences?(_.*)?",
     question=lambda record: record.get("context") or _turns(record),
     answers={"A": "response1|response_1", "B": "response2|response_2"},
     models={},

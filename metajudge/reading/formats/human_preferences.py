@@ -15,14 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, field_validator
+from typing import Any, Final
 
 from metajudge.errors import InputError
 from metajudge.files.packaged import packaged
 from metajudge.reading.containers.cells import nested
-from metajudge.reading.containers.lines import Line, Reject, Source, read_lines
+from metajudge.reading.containers.lines import BadLine, Line, Reject, Source, read_lines
+from metajudge.reading.formats.pairs import list_of, pair_of, shape
 from metajudge.reading.items import open_items
 from metajudge.reading.reader import each, split
 from metajudge.types import Item
@@ -35,10 +34,23 @@ MIN_CHARACTERS = 30
 ARENA_MODELS: Mapping[str, str] = packaged("reading.formats", "arena_models")
 """Ids in Arena-100k -> the names of the study's table 5."""
 
-_WINNERS = {"model_a": "A>B", "model_b": "B>A"}
-_LABELS = ("label", "winner", "human_winner_side", "human_winner")
-_UNLABELLED = "without a labelled winner"
-_ENGLISH = {"english", "en"}
+_WINNERS: Final = {"model_a": "A>B", "model_b": "B>A"}
+_LABELS: Final = ("label", "winner", "human_winner_side", "human_winner")
+_UNLABELLED: Final = "without a labelled winner"
+_ENGLISH: Final = {"english", "en"}
+_WANTED: Final = (
+    "no labelled pairs; wanted are rows of MT-Bench human judgments or Arena-100k (question_id, model_a, model_b, "
+    "winner, conversation_a, ...), items (id, question, responses, label), or flat rows (question, response_a, "
+    "response_b, label), one a line"
+)
+_TALK: Final = list_of(shape("role content"))
+_BATTLE = shape(
+    "question_id model_a model_b winner conversation_a conversation_b turn judge~ anony~ language~",
+    conversation_a=_TALK,
+    conversation_b=_TALK,
+    turn=int,
+    anony=bool,
+)
 
 
 @dataclass(slots=True)
@@ -62,45 +74,14 @@ class Preferences:
     eligible: int = 0
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    role: str
-    content: str
-
-
-class _Battle(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
-
-    question_id: str
-    model_a: str
-    model_b: str
-    winner: str
-    conversation_a: tuple[_Message, ...]
-    conversation_b: tuple[_Message, ...]
-    turn: int
-    judge: str | None = None
-    anony: bool | None = None
-    language: str | None = None
-
-    @field_validator("conversation_a", "conversation_b", mode="before")
-    @classmethod
-    def _unpacked(cls, value: Any) -> Any:
-        """Conversations stored as text: JSON, or the literal that some exports write."""
-        found = nested(value)
-        if isinstance(found, str):
-            raise ValueError("is text that contains no list of messages")
-        return found
-
-    def item(self, name: str, models: Mapping[str, str]) -> Item:
-        data = {
-            "id": name,
-            "question": self.conversation_a[0].content,
-            "responses": {"A": self.conversation_a[1].content, "B": self.conversation_b[1].content},
-            "label": _WINNERS[self.winner],
-            "models": {"A": models.get(self.model_a, self.model_a), "B": models.get(self.model_b, self.model_b)},
-        }
-        return Item.model_validate(data)
+def _battle(row: Mapping[str, Any]) -> Any:
+    """A row whose numbers may be names, and whose conversations may be text: JSON, or the literal of some exports."""
+    data = {name: str(one) if type(one) in (int, float) and name != "turn" else one for name, one in row.items()}
+    for name in {"conversation_a", "conversation_b"} & data.keys():
+        data[name] = nested(row[name])
+        if isinstance(data[name], str):
+            raise BadLine(f"'{name}': is text that contains no list of messages")
+    return _BATTLE.model_validate(data)
 
 
 def read_preferences(path: str | Path, *, sample: int | None = None, seed: int = SEED) -> Preferences:
@@ -116,19 +97,15 @@ def read_preferences(path: str | Path, *, sample: int | None = None, seed: int =
         InputError: no such file, no format known here, or nothing eligible, with the reasons counted.
     """
     name = str(path)
-    first = next((line for line in read_lines(Source(Path(path), name)) if isinstance(line, Line)), None)
-    if first is not None and "conversation_a" in first.data:
-        found = _battles(name, "anony" in first.data)
-    elif first is not None and {"question", "response_a", "response_b"} <= set(first.data):
+    first = next((line.data for line in read_lines(Source(Path(path), name)) if isinstance(line, Line)), {})
+    if "conversation_a" in first:
+        found = _battles(name, "anony" in first)
+    elif first.keys() >= {"question", "response_a", "response_b"}:
         found = _flat(name)
-    elif first is not None and {"question", "responses"} <= set(first.data):
+    elif first.keys() >= {"question", "responses"}:
         found = _own(name)
     else:
-        raise InputError(
-            f"{name}: no labelled pairs; wanted are rows of MT-Bench human judgments or Arena-100k (question_id, "
-            "model_a, model_b, winner, conversation_a, ...), items (id, question, responses, label), or flat rows "
-            "(question, response_a, response_b, label), one a line"
-        )
+        raise InputError(f"{name}: {_WANTED}")
     found.eligible = len(found.items)
     if not found.items:
         counts = ", ".join(f"{n} {reason}" for reason, n in found.excluded.most_common()) or "no row"
@@ -163,17 +140,20 @@ def _battles(name: str, arena: bool) -> Preferences:
     seen: Counter[str] = Counter()
 
     def made(line: Line) -> Item | str:
-        battle = _Battle.model_validate(line.data)
+        battle = _battle(line.data)
         if why := _excluded(battle, arena):
             return why
         by = "" if arena else f"/{battle.model_a}/{battle.model_b}/{battle.judge or 'nobody'}"
-        return battle.item(_numbered(battle.question_id + by, seen), ARENA_MODELS if arena else {})
+        models = [ARENA_MODELS.get(one, one) if arena else one for one in (battle.model_a, battle.model_b)]
+        key, answers = _numbered(battle.question_id + by, seen), (battle.conversation_a[1], battle.conversation_b[1])
+        texts = [answer.content for answer in answers]
+        return pair_of(key, battle.conversation_a[0].content, texts, models, label=_WINNERS[battle.winner])
 
     rule = "Taken: a clear winner, turn 1" + (more if arena else ".")
     return _taken(name, "Arena-100k" if arena else "MT-Bench human judgments", rule, made)
 
 
-def _excluded(battle: _Battle, arena: bool) -> str:
+def _excluded(battle: Any, arena: bool) -> str:
     """Why a row is left out; empty where it is taken."""
     one, other = battle.conversation_a, battle.conversation_b
     paired = min(len(one), len(other)) > 1 and one[0].content == other[0].content
@@ -200,38 +180,27 @@ def _flat(name: str) -> Preferences:
         if label is None:
             return _UNLABELLED
         key = str(next((row[field] for field in ("item_id", "id", "row_id") if row.get(field)), f"line-{line.number}"))
-        models = {side: row.get(f"model_{side.lower()}") for side in "AB"}
-        data = {
-            "id": _numbered(key, seen),
-            "question": row.get("question"),
-            "responses": {"A": row.get("response_a"), "B": row.get("response_b")},
-            "label": label,
-            "category": row.get("category"),
-            "models": models if all(models.values()) else None,
-        }
-        return Item.model_validate(data)
+        texts, models = ([row.get(f"{what}_{side}") for side in "ab"] for what in ("response", "model"))
+        known = models if all(models) else (None, None)
+        name, question = _numbered(key, seen), row.get("question")
+        return pair_of(name, question, texts, known, label=label, category=row.get("category"))
 
     rule = f"Taken: pairs of which one of {', '.join(_LABELS)} names the winner."
     return _taken(name, "flat rows", rule, made)
 
 
 def _flat_label(row: Mapping[str, Any]) -> str | None:
-    for field_name in _LABELS:
-        value = row.get(field_name)
-        for side, label in (("a", "A>B"), ("b", "B>A")):
-            if value is not None and value in (side, side.upper(), label, label.replace(">", ">>"), f"model_{side}"):
-                return label
-            if value is not None and value == row.get(f"model_{side}"):
-                return label
-    return None
+    sides = {
+        label: (side, side.upper(), label, label.replace(">", ">>"), f"model_{side}", row.get(f"model_{side}"))
+        for side, label in (("a", "A>B"), ("b", "B>A"))
+    }
+    said = [row[name] for name in _LABELS if row.get(name) is not None]
+    return next((label for value in said for label, names in sides.items() if value in names), None)
 
 
 def _own(name: str) -> Preferences:
     source = open_items([name], responses=2)
     items = [(item, item.label is None or item.label.winner is None) for item in source]
     excluded = Counter(_UNLABELLED for _, unlabelled in items if unlabelled)
-    rule, taken = (
-        "Taken: items of two responses whose label names a winner.",
-        [item for item, left in items if not left],
-    )
-    return Preferences(taken, "items", rule, excluded, source.rejects)
+    rule = "Taken: items of two responses whose label names a winner."
+    return Preferences([item for item, left in items if not left], "items", rule, excluded, source.rejects)

@@ -32,6 +32,7 @@ def _annotated(record: Record) -> Iterator[Score]:
 PANDALM: Final = Records(
     name="PandaLM test set",
     marks="instruction, input, response1, response2, annotator1",
+    also=r"annotator\d+",
     question=_asked,
     answers={"A": "response1", "B": "response2"},
     models={},
@@ -80,7 +81,7 @@ def _preferred(record: Record) -> Iterator[Score]:
 ALPACA_FARM: Final = Records(
     name="AlpacaFarm preferences",
     marks="instruction, input, output_1, output_2, preference",
-    unlike="annotator",
+    also="raw_preference",
     question=_asked,
     answers={"A": "output_1", "B": "output_2"},
     models={"A": "generator_1", "B": "generator_2"},

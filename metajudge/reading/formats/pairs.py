@@ -61,7 +61,7 @@ def list_of(kind: Any) -> Any:
     return GenericAlias(list, (kind,))
 
 
-def pair_of(name: str, question: str, responses: Sequence[str], models: Sequence[str | None], **more: Any) -> Item:
+def pair_of(name: str, question: Any, responses: Sequence[Any], models: Sequence[Any], **more: Any) -> Item:
     """A pair as an item; a model that is not known is left out.
 
     Raises:

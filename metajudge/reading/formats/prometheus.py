@@ -12,6 +12,7 @@ from typing import Any, Final
 from metajudge.reading.formats.records import Record, Records, Score, get
 
 _COLLECTED: Final[dict[str, Any]] = {
+    "also": "orig_.*",
     "question": "orig_instruction",
     "models": {},
     "prefix": "prometheus",
@@ -55,6 +56,7 @@ def _scored(record: Record) -> Iterator[Score]:
 BIGGEN: Final = Records(
     name="BiGGen-Bench results",
     marks="capability, task, instance_idx, input, score_rubric, response",
+    also=".+_score|.+_feedback|score|judge_model(_name)?|annotator",
     question=_asked,
     answers={"A": "response"},
     models={"A": _MODEL},

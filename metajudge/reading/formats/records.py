@@ -29,6 +29,12 @@ Get: TypeAlias = str | Callable[[Record], Any]
 
 FILE: Final = "@file"
 """Where a record has the path of its file."""
+_SAYS: Final = re.compile(
+    "judge|verdict|winner|prefer|better|choice|chosen|score|rating|label|grade|vote|annotator|pred|gpt|claude|llm|human|"
+    "outcome|correct|pass",
+    re.I,
+)
+"""What a column is called that may be a verdict or a label."""
 _NO_JUDGE: Final = "{} is a verdict, and nothing names its judge: give --map with the columns and judge:=NAME"
 
 
@@ -58,7 +64,8 @@ class Records:
     Attributes:
         name: for people.
         marks: keys that every record has, separated by commas; ``a|b`` is one of the two.
-        unlike: keys that no record has.
+        also: pattern of further keys that are known; a record with any other key that may be a verdict or a label is
+            none of this kind, because it would be lost.
         question: a text or a conversation; None where there are no texts.
         answers, models: by the answers' ids.
         id, prefix: of the item; the digest of its texts where a record has no id.
@@ -72,7 +79,7 @@ class Records:
 
     name: str
     marks: str
-    unlike: str = ""
+    also: str = "-"
     question: Get | None = None
     answers: Mapping[str, Get]
     models: Mapping[str, Get]
@@ -89,8 +96,11 @@ class Records:
 
     def recognises(self, record: Record) -> bool:
         """Whether a record is one of this kind, by its keys."""
-        marked = (any(key in record for key in mark.split("|")) for mark in self.marks.split(", "))
-        return all(marked) and record.keys().isdisjoint(self.unlike.split(", "))
+        marks = [mark.split("|") for mark in self.marks.split(", ")]
+        if not all(any(key in record for key in mark) for mark in marks):
+            return False
+        others = record.keys() - {key for mark in marks for key in mark}
+        return not any(_SAYS.search(str(key)) and not re.fullmatch(self.also, str(key)) for key in others)
 
     def reader(self, table: Table, values: Mapping[str, str]) -> AssessedRuns:
         """A reader of a table of such records.

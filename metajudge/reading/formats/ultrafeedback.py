@@ -31,6 +31,7 @@ def _said(record: Record) -> Iterator[Score]:
 FORMAT: Final = Records(
     name="UltraFeedback",
     marks="instruction, completions, source|models",
+    also="(in)?correct_answers",
     parts=_completions,
     question="instruction",
     answers={"A": "response"},
