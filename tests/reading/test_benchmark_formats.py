@@ -112,28 +112,6 @@ def test_a_bad_line_is_named_with_file_and_line(tmp_path, line, message):
         read_reward_scores(path)
 
 
-def prompt(question: str, first: str, second: str) -> str:
-    return (
-        f"<|User Prompt|>\n{question}\n\n<|The Start of Assistant A's Answer|>\n{first}\n<|The End of Assistant A's "
-        f"Answer|>\n\n<|The Start of Assistant B's Answer|>\n{second}\n<|The End of Assistant B's Answer|>"
-    )
-
-
-def new(**changes: Any) -> dict[str, Any]:
-    """A line as version 2.0 writes it."""
-    shown = (prompt("Why?", "base", "new"), prompt("Why?", "new", "base"))
-    games = [
-        {
-            "score": score,
-            "judgment": {"answer": f"I think [[{score}]]"},
-            "prompt": [{"role": "system", "content": "Be fair."}, {"role": "user", "content": text}],
-        }
-        for text, score in zip(shown, ("A<B", "A=B"), strict=True)
-    ]
-    head = {"uid": "u1", "category": "hard_prompt", "judge": "gpt-4.1", "model": "new-7b", "baseline": "o3-mini"}
-    return {**head, "games": games, **changes}
-
-
 @pytest.mark.parametrize("name", ["reasons", "bare"])
 def test_what_alpaca_eval_wrote_has_its_text_its_time_and_the_order_shown(name: str) -> None:
     path = INTEROP / "alpaca_eval" / f"alpaca-{name}.json"
