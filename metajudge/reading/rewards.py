@@ -14,7 +14,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.reading.containers.lines import Line, Source, read_lines
 from metajudge.reading.formats import rewardbench2
-from metajudge.reading.formats.pairs import shown_order
+from metajudge.reading.formats.pairs import ORDERS, shown_order
 
 FILE_NAMES = ("reward_scores.jsonl", "reward_scores.jsonl.gz")
 """What a file of reward scores is called in a folder of judgments."""
@@ -50,19 +50,15 @@ def read_reward_scores(path: Path | str) -> list[RewardScore]:
 
 def _score(data: Mapping[str, Any]) -> RewardScore:
     if rewardbench2.is_reward(data):
-        return RewardScore(
-            rewardbench2.item_id(_text(data, "subset"), _text(data, "id")),
-            _text(data, "model"),
-            {name: _number(value) for name, value in rewardbench2.reward_scores_of(data).items()},
-        )
+        name, model = rewardbench2.item_id(_text(data, "subset"), _text(data, "id")), _text(data, "model")
+        return RewardScore(name, model, _numbers(rewardbench2.reward_scores_of(data)))
     if "scores" in data:
-        named = {str(name): _number(value) for name, value in dict(data["scores"]).items()}
-        return RewardScore(_text(data, "item_id"), _text(data, "model"), named)
+        scores = _numbers(data["scores"])
+        return RewardScore(_text(data, "item_id"), _text(data, "model"), scores)
     order = data.get("order", "AB")
-    if order not in ("AB", "BA"):
+    if order not in ORDERS:
         raise ValueError(f"order must be AB or BA, not {order!r}")
-    first, second = shown_order(order)
-    scores = {first: _number(data["score_a"]), second: _number(data["score_b"])}
+    scores = _numbers(zip(shown_order(order), (data["score_a"], data["score_b"]), strict=True))
     return RewardScore(_text(data, "item_id"), _text(data, "judge_model"), scores)
 
 
@@ -73,7 +69,9 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"a score must be a finite number, not {value!r}")
-    return float(value)
+def _numbers(scores: Any) -> dict[str, float]:
+    found = dict(scores)
+    for value in found.values():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"a score must be a finite number, not {value!r}")
+    return {str(name): float(value) for name, value in found.items()}

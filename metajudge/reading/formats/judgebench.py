@@ -7,7 +7,7 @@ name (``gpt-4o/vanilla``), because the same model under another prompt is anothe
 """
 
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
@@ -45,6 +45,8 @@ _OUTPUT = shape(
     judge_name=_PROMPT,
     judgments=(pairs.list_of(_PLAYED | None), Field(min_length=1, max_length=2)),
 )
+_Asked: TypeAlias = tuple[str, str, GameOrder]
+"""The judge's model and prompt, and the order shown."""
 _KEPT: Final = ("dataset", "subset", "source_repo", "judge_prompt", "has_explanation")
 
 
@@ -103,7 +105,7 @@ def _from_output(line: Line, table: Table) -> list[Judgment]:
     return [_from_played(item, (judge, row.judge_name, order), game, meta) for game, order in played]
 
 
-def _from_played(item: Item, asked: tuple[str, str, GameOrder], game: Any, meta: dict[str, Any]) -> Judgment:
+def _from_played(item: Item, asked: _Asked, game: Any, meta: dict[str, Any]) -> Judgment:
     if game is None:
         return _judgment(item, asked, pairs.NOT_PLAYED, None, "", meta)
     text, order = game.judgment.response or "", asked[2]
@@ -111,23 +113,13 @@ def _from_played(item: Item, asked: tuple[str, str, GameOrder], game: Any, meta:
         meta = {**meta, "scores": dict(zip(pairs.shown_order(order), game.judgment.scores, strict=True))}
     marks = pairs.stated_marks(text)
     mark = marks[0] if len(marks) == 1 else None
-    return _judgment(item, asked, pairs.game_verdict(game.decision, mark, text, order), mark, text, meta)
+    outcome = pairs.game_verdict(game.decision, mark, text, order)
+    return _judgment(item, asked, outcome, mark, text, meta)
 
 
 def _judgment(
-    item: Item,
-    asked: tuple[str, str, GameOrder],
-    outcome: pairs.Outcome,
-    mark: str | None,
-    text: str,
-    meta: dict[str, Any],
+    item: Item, asked: _Asked, outcome: pairs.Outcome, mark: str | None, text: str, meta: dict[str, Any]
 ) -> Judgment:
-    """A game as a judgment.
-
-    Args:
-        asked: the judge's model and prompt, and the order shown.
-        mark: the verdict that the judge wrote, as shown.
-    """
     model, prompt, order = asked
     judge = model if prompt == STANDARD_PROMPT else f"{model}/{prompt}"
     if prompt != STANDARD_PROMPT:

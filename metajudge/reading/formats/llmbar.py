@@ -8,11 +8,10 @@ The verdict is the published decision. Its parser sometimes contradicts the text
 as ``meta["text_verdict"]``, in terms of response ids too. Ratings score each response alone: they are read as
 pairwise verdicts (a tie where the scores are equal) in the stored order and marked ``meta["pointwise"]``.
 
-The repository has ``Dataset/<subset>/evaluators/<model>/<strategy>/result.json``, a JSON list parallel to
-``dataset.json`` whose entries repeat the pair and add ``results``: the strategy's preparations as ``[text, finish]``,
-then one object a stage with the games ``"swap = False"`` and ``"swap = True"``. Unlike everywhere else a game's
-``winner`` is recorded **in the stored order**, already turned back; only the text speaks of the order shown. A
-rating's games are synthetic and are not read: its two scores are. Only the path names judge and subset.
+The repository has ``Dataset/<subset>/evaluators/<model>/<strategy>/result.json``, a JSON list whose entries repeat the
+pair and add ``results``: the strategy's preparations as ``[text, finish]``, then one object a stage with its two games.
+Unlike everywhere else a game's ``winner`` is recorded **in the stored order**, already turned back; only the text
+speaks of the order shown. A rating's games are made up: its two scores are read. Only the path names judge and subset.
 """
 
 import re
