@@ -8,13 +8,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from metajudge.errors import InputError
-from metajudge.installation import install_command
 
 DAMAGE = (EOFError, OSError, zlib.error)
 """What reading a compressed file raises where it is damaged or cut off."""
@@ -43,11 +41,9 @@ def opened(path: Path, name: str) -> BinaryIO:
     if head.startswith(_GZIP):
         unpacked = gzip.GzipFile(fileobj=stream)
         return _made(_as_utf8(iter(lambda: unpacked.read1(_BUFFER), b"")), stream)
-    fault = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
     if head.startswith(_ZSTD):
-        if find_spec("zstandard") is not None:
-            return _made(_as_utf8(_unpacked(stream)), stream)
-        fault = f"compressed with zstd, which needs zstandard: {install_command('inputs')}, or unpack it first"
+        return _made(_as_utf8(_unpacked(stream)), stream)
+    fault = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
     if fault is not None:
         stream.close()
         raise InputError(f"{name} is {fault}")
