@@ -241,6 +241,11 @@ def test_one_object_around_rows_or_by_their_ids(
     assert columns == tuple(keyed[0])
 
 
+def test_a_record_of_objects_is_one_row(tmp_path: Path) -> None:
+    record = {"prompt": {"text": "?", "by": "u"}, "response": {"text": "!", "by": "m"}}
+    assert read(tmp_path / "x.jsonl", json.dumps(record))[1] == [(1, *record.values())]
+
+
 def test_the_files_of_a_folder_are_records(tmp_path: Path) -> None:
     for number, row in enumerate(ROWS):
         (tmp_path / f"r{number}.json").write_text(json.dumps(row, indent=number or None))

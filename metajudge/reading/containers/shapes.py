@@ -78,7 +78,8 @@ def _by_column(data: Mapping[str, Any], path: str) -> Shape | None:
     if len(columns) > 1 and all(isinstance(one, dict) and one and one.keys() == columns[0].keys() for one in columns):
         rows = list(columns[0])
         counted = rows == [str(place) for place in range(len(rows))] and not all(map(str.isdecimal, data))
-        if any(map(is_text_name, data)) if not counted else (len(data) <= len(rows) or any(map(is_text_name, data))):
+        texts = any(map(is_text_name, data))
+        if (counted and (texts or len(data) <= len(rows))) or (texts and len(rows) >= max(3, len(data))):
             return Shape("JSON columns", path, [{name: data[name][row] for name in data} for row in rows], rows)
     lists = len(columns) > 2 and all(isinstance(one, list) and len(one) == len(columns[0]) > 2 for one in columns)
     if lists and any(map(is_text_name, data)) and not any(is_chat(one) for one in columns):
@@ -89,8 +90,8 @@ def _by_column(data: Mapping[str, Any], path: str) -> Shape | None:
 
 
 def _by_key(data: Mapping[str, Any], path: str) -> Shape | None:
-    """Records by their ids."""
-    if len(data) < 2 or not share_fields(list(data.values())):
+    """Records by their ids; an object whose keys are names of texts is one record."""
+    if len(data) < 2 or any(map(is_text_name, data)) or not share_fields(list(data.values())):
         return None
     return Shape("JSON object by id", path, list(data.values()), list(data))
 

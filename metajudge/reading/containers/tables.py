@@ -290,7 +290,8 @@ def _delimiter(source: Source) -> str:
         return said[1].decode()
     if ".tsv" in source.path.suffixes:
         return "\t"
-    lines = [line + "\n" for line in head.decode("utf-8", "replace").split("\n")[: HEAD if rest else 1] if line.strip()]
+    text = head.decode("utf-8", "replace").replace("\r", "")
+    lines = [line + "\n" for line in text.split("\n")[: HEAD if rest else 1] if line.strip()]
     usual = max(_DELIMITERS, key=lines[0].count) if lines else ","
     agreed = {}
     for delimiter in (usual, *_DELIMITERS):
