@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, takewhile
 from typing import Any, Final, NamedTuple
@@ -156,7 +157,10 @@ def _joined(name: str, rows: Sequence[Cells], tops: Sequence[list[str]]) -> list
 
 
 class _Widths(NamedTuple):
-    """How many cells most of the first rows have, and how many all but one have at least, without empty ones."""
+    """How many cells most of the first rows have, and how many all but one have at least, without empty ones.
+
+    One row says neither.
+    """
 
     usual: int
     least: int
@@ -164,9 +168,11 @@ class _Widths(NamedTuple):
     @classmethod
     def of(cls, rows: Sequence[Cells]) -> "_Widths":
         sound = [row.cells for row in rows if row.fault is None]
-        counts = [len(cells) for cells in sound] or [0]
-        filled = sorted(max(place for place, one in enumerate(cells, 1) if one != "") for cells in sound) or [0]
-        return cls(max(counts, key=lambda one: (counts.count(one), one)), filled[min(1, len(filled) - 1)])
+        if len(sound) < 2:
+            return cls(sys.maxsize, sys.maxsize)
+        counts = [len(cells) for cells in sound]
+        filled = sorted(max(place for place, one in enumerate(cells, 1) if one != "") for cells in sound)
+        return cls(max(counts, key=lambda one: (counts.count(one), one)), filled[1])
 
 
 def headed(
