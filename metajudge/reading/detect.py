@@ -13,6 +13,7 @@ from metajudge.files.secrets import without_secrets
 from metajudge.reading.containers.kinds import (
     Container,
     container_of,
+    folder_table,
     read_object,
     table_of,
     whole_object,
@@ -195,7 +196,8 @@ def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
     """Readers for every file of a known format directly in a folder, or for the result files below it."""
     splits = dataset_folders(path)
     if splits:
-        return [_dataset(Source(split, str(Path(name) / split.relative_to(path))), mapping) for split in splits]
+        sources = [Source(split, str(Path(name) / split.relative_to(path))) for split in splits]
+        return [_dataset(dataset_table(source), mapping) for source in sources]
     readers: list[Reader] = []
     parts: dict[Part, list[Source]] = {}
     files = _files(path, name)
@@ -211,14 +213,16 @@ def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
                 readers.append(_file(source, mapping if known else FieldMap()))
     readers += _joined(path, name, parts, mapping.values)
     readers = readers or _result_files(path, name)
+    if not readers and (records := folder_table(Source(path, name))) is not None:
+        return [_dataset(records, mapping)]
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
         raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
     return readers
 
 
-def _dataset(source: Source, mapping: FieldMap) -> Reader:
-    table = dataset_table(source)
+def _dataset(table: Table, mapping: FieldMap) -> Reader:
+    source = table.source
     mapped = mapping if mapping.columns else _kept(source, mapping)
     if mapped is not None:
         return _mapped(table, mapped)

@@ -63,7 +63,7 @@ def test_damaged_files_are_refused_or_read_up_to_the_damage(tmp_path: Path) -> N
     path = write_parquet(tmp_path / "x.parquet", ROWS)
     assert [str(one.verdict) for one in open_judgments([path], mapping=MAP)] == ["A>B", "B>A"]
     arrow = write_arrow(tmp_path / "x.arrow", pyarrow.Table.from_pylist([{"n": at} for at in range(10)]))
-    for file, message in ((path, "cannot be read as Parquet"), (arrow, "x cannot be read as an Arrow file")):
+    for file, message in ((path, "cannot be read as Parquet"), (arrow, "cannot be read as Arrow")):
         file.write_bytes(file.read_bytes()[:-20])
         with pytest.raises(InputError, match=message):
             (parquet_table if file is path else arrow_table)(Source(file, "x")).columns()

@@ -77,7 +77,7 @@ def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None
         (("[", "{}", "]"), r"contains no judgment that can be read: row 1 is an empty object"),
         (("{", '  "id": "j1"', "}"), r"is one JSON object, with the fields id; expected"),
         ((b"\0\1\2",), r"is not text"),
-        ((b"\xff\xfe{\0",), r"is UTF-16 text; save it as UTF-8"),
+        ((b"\xff\xfe{\0",), r"damaged or ends early"),
         ((b"\x1f\x8bgarbage",), r"is damaged or ends early"),
         ((b"\xff\xfa",), r"not UTF-8"),
         (({"item": {}, "judge": "j"},), r"no readable judgments: 1 bad line, the first at .*:1: .*missing field"),

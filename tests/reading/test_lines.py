@@ -127,13 +127,7 @@ def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path, monkeypatch: pytest
     assert kinds == [Reject, Reject, Line]
 
 
-OTHERS = {
-    b"PK\x03\x04": "zip archive",
-    b"PAR1": "Parquet",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh9": "bzip2",
-    b"\xff\xfe{\x00": "UTF-16",
-}
+OTHERS = {b"PK\x03\x04": "zip archive", b"PAR1": "Parquet", b"BZh9": "bzip2"}
 
 
 @pytest.mark.parametrize(("head", "what"), OTHERS.items())

@@ -10,22 +10,31 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.reading.containers.headers import HEAD
 from metajudge.reading.containers.lines import (
-    DAMAGE,
+    EXCERPT,
+    MAX_LINE_BYTES,
+    OF_TABLES,
     BadLine,
     DamagedError,
     Line,
+    RawLine,
     Reject,
     Source,
+    TableRow,
     head_of,
+    older_text,
+    parsed_line,
     require_characters,
 )
+from metajudge.reading.containers.shapes import Shape, name_of_keys, shapes_in, share_fields
 from metajudge.reading.containers.tables import LINES, Table, csv_table, json_lines, json_list, looks_like_csv
 from metajudge.reading.containers.typed_tables import (
     arrow_table,
@@ -35,7 +44,7 @@ from metajudge.reading.containers.typed_tables import (
     parquet_table,
     workbook_table,
 )
-from metajudge.reading.conversations import is_chat
+from metajudge.reading.containers.unpacking import DAMAGE, unzstd
 from metajudge.reading.guessing import is_text_name
 from metajudge.reading.mapping import FieldMap
 
@@ -122,13 +131,15 @@ _TABLES: Final[Mapping[Container, Callable[[Source], Table]]] = {
 
 
 def tables_in(source: Source) -> list[Table]:
-    """A file, or the splits of a dataset on disk, as tables; none for another folder, and for an archive.
+    """A file, the splits of a dataset on disk, or a folder of records as tables; none for another folder or an archive.
 
     Raises:
         InputError: it cannot be read.
     """
     if source.path.is_dir():
-        return [dataset_table(Source(split, str(split))) for split in dataset_folders(source.path)]
+        splits = [dataset_table(Source(split, str(split))) for split in dataset_folders(source.path)]
+        records = None if splits else folder_table(source)
+        return splits if records is None else [records]
     container = container_of(source)
     return [] if container is Container.ZIP else [table_of(source, container)]
 
@@ -156,7 +167,13 @@ def read_object(source: Source) -> dict[str, Any]:
             f"{source.name} is one JSON object of more than {MAX_OBJECT_BYTES // 2**30} GiB, which would have to be "
             "held in memory: export it as JSONL, as an Inspect .eval file, or in parts"
         )
-    return parsed_object(raw, source.name)
+    try:
+        return parsed_object(raw, source.name)
+    except InputError:
+        text = older_text(source, raw)
+        if text is None:
+            raise
+        return parsed_object(text.encode(), source.name)
 
 
 def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
@@ -182,7 +199,7 @@ def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
 
 def entries_of(values: Iterable[Any] | None) -> list[Line]:
     """The entries of a list inside an object as rows, numbered from 1."""
-    return [Line(number, orjson.dumps(value, default=str), value) for number, value in enumerate(values or (), start=1)]
+    return [TableRow(number, value) for number, value in enumerate(values or (), start=1)]
 
 
 def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
@@ -204,24 +221,16 @@ def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
 
 def _unpacked(source: Source, info: zipfile.ZipInfo) -> bytes:
     """A member packed with zstandard, which the standard library reads only from Python 3.14 on."""
-    import zstandard
-
     with source.path.open("rb") as stream:
         stream.seek(info.header_offset)
         name_length, extra_length = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
         stream.seek(name_length + extra_length, 1)
-        packed = stream.read(info.compress_size)
-    try:
-        data = bytes(zstandard.ZstdDecompressor().decompressobj().decompress(packed))
-    except zstandard.ZstdError as error:
-        raise OSError(error) from None
+        data = unzstd(stream.read(info.compress_size), info.file_size)
     if zlib.crc32(data) != info.CRC:
         raise OSError("its checksum is wrong")
     return data
 
 
-DEPTH: Final = 3
-"""Objects inside each other that are looked at for lists."""
 _SPREAD: Final = "half a JSON object"
 """How the reject of a first line begins, where an object is spread over lines."""
 
@@ -247,7 +256,7 @@ def whole_object(table: Table) -> tuple[dict[str, Any], bool] | None:
 def wrapped_table(
     table: Table, written: Callable[[Source, dict[str, Any]], bool], mapping: FieldMap | None = None
 ) -> Table | None:
-    """The longest list of objects in a file that is one JSON object, held in memory; the first one of several as long.
+    """The longest table in a file that is one JSON object, held in memory; see :mod:`.shapes`.
 
     Args:
         table: of the file's lines.
@@ -255,25 +264,45 @@ def wrapped_table(
         mapping: which column is what; an object that has these columns is itself a row.
 
     Returns:
-        None where the file is no single object, where the object is itself a row, or contains no list of objects.
+        None where the file is no single object, where the object is itself a row, or contains no table.
+
+    Raises:
+        InputError: a key is given twice, or several lists have records of the same fields.
     """
+    source = table.source
     try:
         data, spread = whole_object(table) or ({}, False)
     except DamagedError:
         return None
-    if written(table.source, data) or (not spread and _is_row(data, mapping)):
+    if written(source, data):
         return None
-    found = dict(_lists(data, "", DEPTH))
-    if not found:
+    found = list(shapes_in(data))
+    if not found or (not spread and found[0].path and _is_row(data, mapping)):
         return None
-    longest = max(found, key=lambda path: len(found[path]))
+    longest = max(found, key=lambda one: len(one.records))
+    alike = [one for one in found if share_fields([*one.records[:1], *longest.records[:1]])]
+    if len(alike) > 1:
+        lists = ", ".join(f"{one.path!r} ({len(one.records)})" for one in alike[:8])
+        raise InputError(
+            f"{source.name} has {len(alike)} lists of records with the same fields: {lists}; write each to a file, or "
+            "all to one list, with their names in a field of the records"
+        )
+    careful = parsed_line(source, RawLine(1, 0, head_of(source, MAX_OBJECT_BYTES)), OF_TABLES)
+    if isinstance(careful, Reject):
+        raise InputError(f"{source.name}: {careful.reason}")
+    what = f"{longest.what} {longest.path!r}" if longest.path else longest.what
+    return Table(what, source, partial(_rows_of, source, longest))
 
-    def rows() -> Iterator[Line | Reject]:
-        for line in entries_of(found[longest]):
-            is_object = isinstance(line.data, dict)
-            yield line if is_object else table.source.reject(line.number, "the entry is no JSON object", line.raw)
 
-    return Table(f"JSON list {longest!r}", table.source, rows)
+def _rows_of(source: Source, shape: Shape) -> Iterator[Line | Reject]:
+    name = None if shape.keys is None else name_of_keys(shape.records)
+    for number, record in enumerate(shape.records, start=1):
+        if not isinstance(record, dict):
+            yield source.reject(number, "the entry is no JSON object", orjson.dumps(record, default=str)[:EXCERPT])
+        elif name is None or shape.keys is None:
+            yield TableRow(number, record)
+        else:
+            yield TableRow(number, {name: shape.keys[number - 1], **record})
 
 
 def _is_row(data: Mapping[str, Any], mapping: FieldMap | None) -> bool:
@@ -283,9 +312,28 @@ def _is_row(data: Mapping[str, Any], mapping: FieldMap | None) -> bool:
     return any(is_text_name(key) for key in data)
 
 
-def _lists(data: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    for key, value in data.items():
-        if isinstance(value, list) and any(isinstance(one, dict) for one in value) and not is_chat(value):
-            yield f"{prefix}{key}", value
-        elif isinstance(value, dict) and depth > 1:
-            yield from _lists(value, f"{prefix}{key}.", depth - 1)
+def folder_table(source: Source) -> Table | None:
+    """The files of a folder as rows, where each contains one JSON object and all have the same fields; else None.
+
+    A record without an id has the name of its file.
+    """
+    files = [Source(path, f"{source.name}/{path.name}") for path in sorted(source.path.glob("*.json"))]
+    try:
+        first = [read_object(one) for one in files[:HEAD]]
+    except InputError:
+        return None
+    if len(files) < 2 or not share_fields(first):
+        return None
+    name = name_of_keys(first)
+
+    def rows() -> Iterator[Line | Reject]:
+        for number, file in enumerate(files, start=1):
+            try:
+                found = parsed_line(file, RawLine(1, 0, head_of(file, MAX_LINE_BYTES)), OF_TABLES)
+            except InputError as error:
+                found = file.reject(1, str(error), b"")
+            if isinstance(found, Line):
+                found = TableRow(number, found.data if name is None else {name: file.path.stem, **found.data})
+            yield found
+
+    return Table("folder of JSON objects", source, rows)

@@ -1,19 +1,17 @@
-"""Lines of a JSONL file: plain or gzip, read one at a time with bounded memory, each parsed or rejected."""
+"""Lines of a JSONL file, read one at a time with bounded memory, each parsed or rejected."""
 
-import gzip
-import io
 import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, cast
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
 import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
+from metajudge.reading.containers.unpacking import DAMAGE, is_file, older_encoding, opened
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A longer line is rejected without being held in memory."""
@@ -25,16 +23,6 @@ EXCERPT = 1_000
 """Characters kept of a line that is too long to be held."""
 
 BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_FOREIGN = {
-    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (gzip is read as it is)",
-    b"BZh": "compressed with bzip2; unpack it first (gzip is read as it is)",
-    b"\xfd7zXZ\x00": "compressed with xz; unpack it first (gzip is read as it is)",
-    b"PK\x03\x04": "a zip archive; unpack it first",
-    b"PAR1": "a Parquet file; export it as JSONL, one object a line",
-    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +104,21 @@ class RunRow(TableRow):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read: where it is, and what to call it in messages."""
+    """A file to read.
+
+    Attributes:
+        path: where it is.
+        name: what to call it in messages.
+        notes: sentences on how it is read, in the order in which they were found.
+    """
 
     path: Path
     name: str
+    notes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
+
+    def tell(self, sentence: str) -> None:
+        """Notes a sentence on how the file is read, once."""
+        self.notes[sentence] = None
 
     def reject(self, line: int, reason: str, raw: bytes) -> Reject:
         return Reject(self.name, line, reason, raw.decode("utf-8", "replace"))
@@ -129,17 +128,8 @@ class BadLine(Exception):  # noqa: N818 - a verdict on the input, turned into a 
     """Why a line contains no usable object; never leaves this package."""
 
 
-DAMAGE = (EOFError, OSError, zlib.error)
-"""What reading a compressed file raises where it is damaged or cut off."""
-
-
 class DamagedError(InputError):
     """A file that cannot be read to its end, or contains what is no text: no other reader will do better."""
-
-
-def damaged(name: str, error: Exception) -> DamagedError:
-    """Why nothing can be read of a file that is damaged."""
-    return DamagedError(f"{name} is damaged or ends early ({error}): get a whole copy of it")
 
 
 @contextmanager
@@ -147,12 +137,12 @@ def undamaged(source: Source) -> Iterator[None]:
     """Says in one way that a file is damaged.
 
     Raises:
-        InputError: in place of what :data:`DAMAGE` lists.
+        DamagedError: in place of what :data:`~metajudge.reading.containers.unpacking.DAMAGE` lists.
     """
     try:
         yield
     except DAMAGE as error:
-        raise damaged(source.name, error) from None
+        raise DamagedError(f"{source.name} is damaged or ends early ({error}): get a whole copy of it") from None
 
 
 def head_of(source: Source, size: int) -> bytes:
@@ -166,35 +156,38 @@ def head_of(source: Source, size: int) -> bytes:
 
 
 def open_bytes(source: Source) -> BinaryIO:
-    """Opens a file, unpacked where its first bytes say gzip.
+    """Opens a file: unpacked where its first bytes say gzip or zstd, UTF-16 as UTF-8, and old line ends as today's.
 
     Raises:
         InputError: the file cannot be opened, or its first bytes show another kind of file.
     """
-    try:
-        stream = cast("io.BufferedReader", source.path.open("rb", buffering=1 << 18))
-    except OSError as error:
-        raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
-    head = stream.peek(8)[:8]
-    if head.startswith(_GZIP):
-        stream.close()
-        # Not wrapped in another buffer: what was unpacked before a damaged place would be lost in it.
-        return cast("BinaryIO", gzip.GzipFile(source.path, "rb"))
-    for magic, what in _FOREIGN.items():
-        if head.startswith(magic):
-            stream.close()
-            raise InputError(f"{source.name} is {what}")
-    return stream
+    return opened(source.path, source.name)
 
 
 def is_plain(source: Source) -> bool:
-    """Whether a file is not compressed.
+    """Whether a file is read as it is, so that a place in what is read is a place in the file.
 
     Raises:
         InputError: as :func:`open_bytes`.
     """
     with open_bytes(source) as stream:
-        return not isinstance(stream, gzip.GzipFile)
+        return is_file(stream)
+
+
+def older_text(source: Source, raw: bytes) -> str | None:
+    """A part of a file that is no UTF-8, as text in the encoding of the whole file, which is told.
+
+    None where the part is UTF-8, or the file has no encoding in which it makes sense.
+    """
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        found = older_encoding(source.path, source.path.stat().st_mtime_ns)
+        if found is not None:
+            encoding, title, example = found
+            source.tell(f"{source.name} is not UTF-8: it is read as {title} (for instance {example!r})")
+            return raw.decode(encoding, "replace")
+    return None
 
 
 class RawLine(NamedTuple):
@@ -208,7 +201,7 @@ class RawLine(NamedTuple):
 def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
     """The lines of a file without their ends; blank ones are skipped.
 
-    A gzip file that ends early or is damaged yields what can be unpacked, then a Reject.
+    A compressed file that ends early or is damaged yields what can be unpacked, then a Reject.
     """
     with open_bytes(source) as stream:
         number, offset = 0, 0
@@ -257,6 +250,9 @@ def parsed_line(source: Source, line: RawLine, constants: Constants) -> Line | R
     try:
         return Line(line.number, line.raw, parse_object(line.raw, constants))
     except BadLine as bad:
+        text = older_text(source, line.raw)
+        if text is not None:
+            return parsed_line(source, line._replace(raw=text.encode()), constants)
         return source.reject(line.number, str(bad), line.raw)
 
 

@@ -3,32 +3,34 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
-from metajudge.errors import InputError
 from metajudge.reading.containers.cells import cell, key_of, parsed
+from metajudge.reading.containers.headers import HEAD, Cells, headed
 from metajudge.reading.containers.lines import (
     BOM,
-    DAMAGE,
     EXCERPT,
     MAX_LINE_BYTES,
     NAN_IS_NULL,
     OF_TABLES,
-    BadLine,
     Constants,
+    DamagedError,
     Line,
+    RawLine,
     Reject,
     Source,
     TableRow,
-    damaged,
+    head_of,
+    older_text,
     open_bytes,
-    parse_object,
+    parsed_line,
     read_lines,
 )
+from metajudge.reading.containers.unpacking import DAMAGE
 
 SURVEYED_ROWS = 1_000
 """How many rows are looked at for the columns and values of a table."""
@@ -55,12 +57,10 @@ def read_elements(source: Source, constants: Constants = NAN_IS_NULL) -> Iterato
                     reason = f"the entry is longer than {MAX_LINE_BYTES // 2**20} MiB"
                     yield source.reject(number, reason, raw[:EXCERPT])
                     continue
-                try:
-                    data = parse_object(raw, constants)
-                except BadLine as bad:
-                    yield source.reject(number, str(bad).replace("the line ", "the entry "), raw)
-                else:
-                    yield Line(number, raw, data)
+                found = parsed_line(source, RawLine(number, 0, raw), constants)
+                if isinstance(found, Reject):
+                    found = replace(found, reason=found.reason.replace("the line ", "the entry "))
+                yield found
         except DAMAGE as error:
             reason = f"the file is damaged or ends early; nothing after this entry can be read ({error})"
             yield Reject(source.name, number + 1, reason, "")
@@ -134,6 +134,10 @@ class Table:
             if self.header
             else tuple(dict.fromkeys(key for row in self.survey().rows for key in row.data))
         )
+
+    def told(self) -> list[str]:
+        """Sentences on how the table is read, as far as it was read; see :meth:`Source.tell`."""
+        return list(self.source.notes)
 
     def survey(self) -> "Survey":
         """The first :data:`SURVEYED_ROWS` rows, without those that cannot be read."""
@@ -212,25 +216,12 @@ def _without_nulls(value: Any) -> Any:
 
 SUFFIXES = (".csv", ".tsv")
 _DELIMITERS = (",", "\t", ";", "|")
+_SEPARATOR = re.compile(rb'"?sep=(.)"?\r?\n', re.IGNORECASE)
+"""The first line of a file that says what divides its cells."""
+_HEAD_BYTES = 1 << 16
 
 
-class CsvRow(NamedTuple):
-    """A row of a CSV file.
-
-    Attributes:
-        number: of its first line.
-        raw: as written in the file; empty where the file is damaged.
-        cells: none where the row is blank, or no CSV.
-        fault: what is wrong with the row; None where nothing is.
-    """
-
-    number: int
-    raw: bytes
-    cells: list[str]
-    fault: Exception | None
-
-
-def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[CsvRow]:
+def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
     """Every row of a CSV file (RFC 4180), the header and blank ones among them.
 
     A fault is a ``csv.Error`` (a quote in the wrong place, or one that is never closed and swallows what follows), a
@@ -245,111 +236,89 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[CsvRow]:
     """
     # The limit is the module's, for the whole process; it only ever grows here.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    number, pieces, faults = 0, list[bytes](), list[Exception]()
+    found = delimiter or _delimiter(source)
+    number, first, pieces, faults = 0, 1, list[bytes](), list[Exception]()
 
     def lines(stream: BinaryIO) -> Iterator[str]:
-        nonlocal number
+        nonlocal number, first
         while raw := stream.readline(MAX_LINE_BYTES + 1):
             number += 1
             if number == 1:
                 raw = raw.removeprefix(BOM)
-            if not pieces or sum(map(len, pieces)) <= MAX_LINE_BYTES:
+                if delimiter is None and _SEPARATOR.fullmatch(raw):
+                    continue
+            if not pieces:
+                first = number
+            if sum(map(len, pieces)) <= MAX_LINE_BYTES:
                 pieces.append(raw)
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError as error:
-                faults.append(error)
-                text = raw.decode("utf-8", "replace")
+                older = older_text(source, raw)
+                text = raw.decode("utf-8", "replace") if older is None else older
+                faults.extend([] if older is not None else [error])
             yield text.replace("\0", "") if "\0" in text else text
 
     with open_bytes(source) as stream:
-        decoded = lines(stream)
-        first = 1
-        try:
-            head = next(decoded, "")
-            found = "\t" if ".tsv" in source.path.suffixes else max(_DELIMITERS, key=head.count)
-            reader = csv.reader(chain([head], decoded) if head else [], delimiter=delimiter or found, strict=True)
-            while True:
-                cells: list[str] = []
-                fault = faults
-                try:
-                    cells = next(reader)
-                except csv.Error as error:
-                    fault = [error]
-                raw = b"".join(pieces)
-                yield CsvRow(first, raw.rstrip(b"\r\n"), cells, fault[-1] if fault else None)
-                first = number + 1
-                pieces.clear()
-                faults.clear()
-        except StopIteration:
-            return
-        except DAMAGE as error:
-            yield CsvRow(first, b"", [], error)
+        reader = csv.reader(lines(stream), delimiter=found, strict=True)
+        while True:
+            cells: list[str] = []
+            fault = faults
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                fault = [error]
+            except DAMAGE as error:
+                yield Cells(first if pieces else number + 1, b"", [], error)
+                return
+            raw = b"".join(pieces)
+            yield Cells(first, raw.rstrip(b"\r\n"), cells, fault[-1] if fault else None)
+            pieces.clear()
+            faults.clear()
+
+
+def _delimiter(source: Source) -> str:
+    """What divides cells: the file says it in its first line or its name, or it mostly divides the lines."""
+    try:
+        head = head_of(source, _HEAD_BYTES)
+    except DamagedError:
+        return ","
+    first, _, rest = head.partition(b"\n")
+    if said := _SEPARATOR.fullmatch(first + b"\n"):
+        return said[1].decode()
+    if ".tsv" in source.path.suffixes:
+        return "\t"
+    text = head.decode("utf-8", "replace").replace("\r", "")
+    lines = [line + "\n" for line in text.split("\n")[: HEAD if rest else 1] if line.strip()]
+    usual = max(_DELIMITERS, key=lines[0].count) if lines else ","
+    agreed = {}
+    for delimiter in (usual, *_DELIMITERS):
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+        width = max(widths, key=widths.count, default=1)
+        if delimiter == usual and widths and widths[0] == width > 1:
+            return usual
+        agreed[delimiter] = widths.count(width) if width > 1 else 0
+    return max(agreed, key=lambda one: agreed[one])
 
 
 def csv_table(source: Source) -> Table:
-    """Rows of a CSV file with a header; see :func:`csv_rows`.
+    """Rows of a CSV file under a header; see :func:`csv_rows` and :func:`~metajudge.reading.containers.headers.headed`.
 
-    A row with another number of cells than the header, with a quote in the wrong place or with bytes that are not
-    UTF-8 is a :class:`Reject`. A quote that is never closed is reported where it opens.
+    A row with bytes that are not UTF-8 is a :class:`Reject` where the file has no older encoding. A quote that is
+    never closed is reported where it opens.
     """
-
-    def rows() -> Iterator[Line | Reject]:
-        found = csv_rows(source)
-        header = _csv_header(source.name, found)
-        for number, raw, cells, fault in found:
-            if fault is not None:
-                yield source.reject(number, _csv_fault(fault), raw[:EXCERPT] if isinstance(fault, csv.Error) else raw)
-            elif len(cells) == len(header) and any(cells):
-                yield Line(number, raw, dict(zip(header, cells, strict=True)))
-            elif any(cells):
-                yield source.reject(number, f"the row has {len(cells)} cells, the header {len(header)}", raw)
-
-    return Table("CSV", source, rows, lambda: _csv_header(source.name, csv_rows(source)))
-
-
-def _csv_header(name: str, rows: Iterator[CsvRow]) -> tuple[str, ...]:
-    _, raw, cells, fault = next(rows, CsvRow(1, b"", [], None))
-    if isinstance(fault, csv.Error):
-        raise InputError(f"{name}:1: the header cannot be read as CSV: {fault}")
-    if fault is not None and not isinstance(fault, UnicodeDecodeError):
-        raise damaged(name, fault)
-    if not raw.strip():
-        raise InputError(f"{name} has no header: the first line of a CSV file names its columns")
-    header = tuple(cell.strip() for cell in cells)
-    require_different(header, name)
-    return header
-
-
-def require_different(header: Sequence[str], name: str) -> None:
-    """Refuses a table with two columns of one name.
-
-    Raises:
-        InputError: with the names.
-    """
-    repeated = sorted({one for one in header if header.count(one) > 1})
-    if repeated:
-        raise InputError(f"{name} has several columns named {', '.join(map(repr, repeated))}: rename them")
-
-
-def _csv_fault(fault: Exception) -> str:
-    """Why a row cannot be read."""
-    if isinstance(fault, UnicodeDecodeError):
-        return f"not UTF-8: byte 0x{fault.object[fault.start]:02x}"
-    if not isinstance(fault, csv.Error):
-        return f"the file is damaged or ends early; nothing after this line can be read ({fault})"
-    if "unexpected end of data" in str(fault) or "field larger" in str(fault):
-        return "a quote opens here and is not closed: the rest of the file would be read as its text"
-    return f"not CSV: {fault}"
+    return Table("CSV", source, *headed(source, partial(csv_rows, source)))
 
 
 def looks_like_csv(path: Path, head: bytes) -> bool:
     """Whether a file is a table of this kind, by its name, or by a first line of several short names."""
     names = [suffix.lower() for suffix in path.suffixes]
-    names = names[:-1] if names and names[-1] == ".gz" else names
+    names = names[:-1] if names and names[-1] in (".gz", ".zst") else names
     if head[:1] in (b"{", b"["):
         return False
-    if names and names[-1] in SUFFIXES:
+    if (names and names[-1] in SUFFIXES) or _SEPARATOR.match(head):
         return True
     if names and names[-1] in (".json", ".jsonl", ".ndjson"):
         return False

@@ -14,6 +14,8 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +23,10 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.installation import install_command
-from metajudge.reading.containers.lines import DAMAGE, Line, Reject, Source, TableRow
-from metajudge.reading.containers.tables import Table, require_different
+from metajudge.reading.containers.headers import HEAD, Cells, headed, header_of
+from metajudge.reading.containers.lines import Line, Reject, Source, TableRow
+from metajudge.reading.containers.tables import Table
+from metajudge.reading.containers.unpacking import DAMAGE
 
 _FETCHED: Final = 256
 """Rows of Parquet that are Python objects together."""
@@ -31,6 +35,8 @@ _MEMORY: Final = "4GB"
 
 ROWS: Final = 512
 """Rows of a record batch that are Python objects together."""
+_LONGEST_PART: Final = 1 << 29
+"""Bytes of a part of a workbook that is held in memory, as its texts are."""
 
 
 def parquet_table(source: Source, only: str = "*") -> Table:
@@ -134,9 +140,7 @@ def _first_line(error: Exception) -> str:
 
 def arrow_table(source: Source, only: str = "") -> Table:
     """Rows of an Arrow file, perhaps of one column alone; batches are mapped into memory one at a time."""
-    fault = f"{source.name} cannot be read as an Arrow file"
-    damage = "the file is damaged; nothing after this row can be read"
-    return _mapped_into_memory("Arrow", "an Arrow file", source, [(source.path, fault, damage)], only)
+    return _mapped_into_memory("Arrow", source, [source.path], only)
 
 
 def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
@@ -150,16 +154,7 @@ def plain_rows(batch: Any) -> Iterator[dict[str, Any]]:
 
 def dataset_table(source: Source) -> Table:
     """Rows of one split of a Hugging Face dataset, in order; Arrow batches are mapped into memory one at a time."""
-    files = [
-        (
-            file,
-            f"{source.name}: {file.name} cannot be read as an Arrow stream",
-            f"{file.name} is damaged; the rest of it cannot be read",
-        )
-        for file in _arrow_files(source)
-    ]
-    form = "Hugging Face dataset on disk"
-    return _mapped_into_memory(form, f"a {form}", source, files)
+    return _mapped_into_memory("Hugging Face dataset on disk", source, _arrow_files(source))
 
 
 def dataset_folders(path: Path) -> list[Path]:
@@ -187,39 +182,41 @@ def _arrow_files(source: Source) -> list[Path]:
     return files
 
 
-def _mapped_into_memory(
-    form: str, what: str, source: Source, files: Sequence[tuple[Path, str, str]], only: str = ""
-) -> Table:
-    """A table over files; each with what to say where it cannot be opened, and where it is damaged."""
+def _mapped_into_memory(form: str, source: Source, files: Sequence[Path], only: str = "") -> Table:
+    """A table over Arrow files, or over the streams of a dataset."""
 
-    def opened(file: Path, fault: str) -> Any:
+    def opened(file: Path) -> Any:
         try:
             import pyarrow
             import pyarrow.ipc
         except ImportError:
-            raise InputError(f"{source.name} is {what}, which needs pyarrow: {install_command('inputs')}") from None
-        opening = pyarrow.ipc.open_file if form == "Arrow" else pyarrow.ipc.open_stream
+            raise InputError(
+                f"{source.name} is a file of Arrow, which needs pyarrow: {install_command('inputs')}"
+            ) from None
         try:
-            return opening(pyarrow.memory_map(str(file)))
+            stream = pyarrow.memory_map(str(file))
+            return pyarrow.ipc.open_file(stream) if form == "Arrow" else pyarrow.ipc.open_stream(stream)
         except (OSError, pyarrow.ArrowException) as error:
-            raise InputError(f"{fault}: {error}") from None
+            raise InputError(f"{source.name}: {file.name} cannot be read as Arrow: {error}") from None
 
     def rows() -> Iterator[Line | Reject]:
         number = 0
-        for file, fault, damage in files:
-            found = opened(file, fault)
-            wanted = [only] if only else found.schema.names
-            batches = map(found.get_batch, range(found.num_record_batches)) if form == "Arrow" else found
+        for file in files:
+            found = opened(file)
             import pyarrow
 
+            batches = map(found.get_batch, range(found.num_record_batches)) if form == "Arrow" else found
             try:
-                for data in (data for batch in batches for data in plain_rows(batch.select(wanted))):
-                    number += 1
-                    yield TableRow(number, data)
+                for batch in batches:
+                    for data in plain_rows(batch.select([only] if only else found.schema.names)):
+                        number += 1
+                        yield TableRow(number, data)
             except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
-                yield Reject(source.name, number + 1, f"{damage} ({error})", "")
+                yield Reject(
+                    source.name, number + 1, f"{file.name} is damaged; the rest of it cannot be read ({error})", ""
+                )
 
-    return Table(form, source, rows, lambda: tuple(opened(*files[0][:2]).schema.names))
+    return Table(form, source, rows, lambda: tuple(opened(files[0]).schema.names))
 
 
 def members_of(source: Source) -> frozenset[str]:
@@ -232,45 +229,18 @@ def members_of(source: Source) -> frozenset[str]:
 
 
 def workbook_table(source: Source) -> Table:
-    """Rows of a sheet; its first row that is not empty names the columns.
+    """Rows of the first sheet that is a table; see :func:`~metajudge.reading.containers.headers.headed`.
 
     Numbers without a fraction are whole numbers, times are ISO 8601 texts, and a formula gives the value that was
     saved with it. Rows are read one at a time; ``number`` is the row of the sheet.
 
     Reading raises InputError: openpyxl is not installed, or the file cannot be read.
     """
-
-    def columns() -> tuple[str, ...]:
-        for _, cells in _sheet_rows(source):
-            return _sheet_header(source.name, cells)
-        raise InputError(f"{source.name} has no row: the first row of a sheet names its columns")
-
-    def rows() -> Iterator[Line | Reject]:
-        header: tuple[str, ...] | None = None
-        for number, cells in _sheet_rows(source):
-            if header is None:
-                header = _sheet_header(source.name, cells)
-                continue
-            beyond = [cell for cell in cells[len(header) :] if cell not in (None, "")]
-            values = [*cells[: len(header)], *([""] * (len(header) - len(cells)))]
-            data = {name: "" if value is None else value for name, value in zip(header, values, strict=True) if name}
-            raw = orjson.dumps(data, default=str)
-            if beyond:
-                yield source.reject(number, f"the row has {len(beyond)} more cells than the header", raw)
-            else:
-                yield Line(number, raw, data)
-
-    return Table("Excel sheet", source, rows, columns)
+    return Table("Excel sheet", source, *headed(source, partial(_sheet_rows, source), ragged=True))
 
 
-def _sheet_header(name: str, cells: list[Any]) -> tuple[str, ...]:
-    names = tuple("" if cell is None else str(cell).strip() for cell in cells)
-    require_different([one for one in names if one], name)
-    return names
-
-
-def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
-    """Rows that are not empty, with their numbers, of the first sheet that has any."""
+def _sheet_rows(source: Source) -> Iterator[Cells]:
+    """Rows that are not empty, of the first sheet with the most of a table among the first rows of all."""
     try:
         import openpyxl
     except ImportError:
@@ -278,25 +248,53 @@ def _sheet_rows(source: Source) -> Iterator[tuple[int, list[Any]]]:
             f"{source.name} is an Excel workbook: {install_command('inputs')}, or save the sheet as CSV"
         ) from None
     try:
+        _require_small(source)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles and validations, which are not read
             book = openpyxl.load_workbook(source.path, read_only=True, data_only=True)
             with closing(book):
-                for sheet in book.worksheets:
-                    empty = True
-                    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-                        if any(cell not in (None, "") for cell in row):
-                            empty = False
-                            yield number, _trimmed([plain(_whole(cell)) for cell in row])
-                    if not empty:
-                        return
+                sheets = {sheet.title: sheet for sheet in book.worksheets}
+                worth = {name: _worth(source, sheet) for name, sheet in sheets.items()}
+                filled = [name for name in sheets if worth[name]]
+                chosen = max(filled, key=lambda name: worth[name], default=None)
+                if len(filled) > 1:
+                    others = ", ".join(repr(name) for name in filled if name != chosen)
+                    source.tell(f"{source.name}: the sheet {chosen!r} is read, and not {others}")
+                if chosen is not None:
+                    yield from _rows_of(sheets[chosen])
     except (*DAMAGE, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
         raise InputError(f"{source.name} cannot be read as an Excel workbook: {error}") from None
 
 
+def _require_small(source: Source) -> None:
+    """Refuses a workbook of which a part that is held in memory is too long when it is unpacked."""
+    with zipfile.ZipFile(source.path) as archive:
+        for part in archive.infolist():
+            if part.file_size > _LONGEST_PART and not part.filename.startswith("xl/worksheets/"):
+                raise ValueError(f"{part.filename} is longer than {_LONGEST_PART // 2**20} MiB")
+
+
+def _rows_of(sheet: Any) -> Iterator[Cells]:
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        cells = _trimmed(["" if cell is None else plain(_whole(cell)) for cell in row])
+        if cells:
+            yield Cells(number, b"", cells, None)
+
+
+def _worth(source: Source, sheet: Any) -> int:
+    """How much of a table the first rows of a sheet are: 0 for none at all, 3 for rows under three columns or more."""
+    top = list(islice(_rows_of(sheet), HEAD))
+    try:
+        header = header_of(source.name, top)
+    except InputError:
+        return min(max(len(row.cells) for row in top), 3) if top else 0
+    columns = sum(map(bool, header.names))
+    return min(columns, 3) if len(top) > header.height else min(len(top), 1)
+
+
 def _trimmed(cells: list[Any]) -> list[Any]:
     """Without empty cells at the end."""
-    while cells and cells[-1] in (None, ""):
+    while cells and cells[-1] == "":
         cells.pop()
     return cells
 

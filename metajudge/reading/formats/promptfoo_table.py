@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from metajudge.errors import InputError
+from metajudge.reading.containers.headers import Cells
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source, open_bytes, undamaged
-from metajudge.reading.containers.tables import CsvRow, csv_rows
+from metajudge.reading.containers.tables import csv_rows
 from metajudge.reading.formats.promptfoo import failure_in, outputs_of, promptfoo_results
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.reading.reader import UNREADABLE, inside, why
@@ -158,7 +159,7 @@ def _outputs(header: Sequence[str]) -> list[_Output]:
     return found
 
 
-def _rows(source: Source) -> Iterator[CsvRow]:
+def _rows(source: Source) -> Iterator[Cells]:
     return (row for row in csv_rows(source, ",") if row.fault is not None or any(row.cells))
 
 
