@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from metajudge.reading.containers.lines import Line
-from metajudge.reading.guessed_values import is_judges_name, is_label_name
 from metajudge.reading.guessing import Guess, guess_mapping
 from metajudge.reading.inspection import guess_table, guess_tables
+from metajudge.reading.names import is_judges_name, is_label_name
 from tests.reading.conftest import Write
 
 PAIR = {"prompt": "?", "output_1": "x", "output_2": "y", "judge": "g"}
