@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ _TIES: Final = frozenset(["unentschieden", "gleich", "remis", "égalité", "empa
 """Words for a tie in other languages."""
 _USUAL_TIES: Final = frozenset(["c", "0.5"])
 """What often stands for a tie, but may also be a third response or a score."""
+_DEPTH: Final = 3
 _TEXT: Final = 12
 """Characters of a text at least, on average, to be taken for a question or a response."""
 MOST_VALUES: Final = 6
@@ -196,3 +197,12 @@ def _is_text(survey: Survey, name: str) -> bool:
     if not words or len(words) < 0.5 * len(values):
         return False
     return _length(survey, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(values)
+
+
+def paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """Dotted paths to values inside nested objects."""
+    for key, value in data.items():
+        if prefix:
+            yield f"{prefix}{key}"
+        if isinstance(value, dict) and depth < _DEPTH:
+            yield from paths(value, f"{prefix}{key}.", depth + 1)

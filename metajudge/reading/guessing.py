@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from metajudge.reading import guessed_values as known
 from metajudge.reading.containers.cells import TEXTS, TURNS, cell, key_of, nested
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.conversations import is_chat
+from metajudge.reading.guesses import MISSING, Confidence, FieldGuess, Guess
 from metajudge.reading.mapping import FieldMap, FieldName
 from metajudge.reading.names import (
     ANNOTATORS,
@@ -31,8 +32,6 @@ from metajudge.reading.textless import completed, is_draws, responses_of
 from metajudge.reading.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
-Confidence = Literal["high", "medium", "low"]
-
 _BY_NAME: Final = (
     *("question", "judge", "id", "item_id", "rationale", "turn", "category", "reference", "instruction", "order"),
     *("swapped", "no_verdict", "meta"),
@@ -40,59 +39,8 @@ _BY_NAME: Final = (
 """Fields that are found by the names of columns; one that comes first takes its column first."""
 _MARKS: Final = frozenset(("note", "nota", "voto", "notation", "evaluation"))
 """Names of a grade that are also names of a text."""
-_DEPTH: Final = 3
 _LONGEST_LABEL: Final = 200
 _VOCABULARY: Final = Vocabulary({}, categories=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldGuess:
-    """One field, the column taken for it, how sure that is, and why."""
-
-    field: str
-    column: str
-    confidence: Confidence
-    why: str
-
-
-@dataclass(slots=True)
-class Guess:
-    """A mapping as guessed.
-
-    Attributes:
-        fields: what was taken for what.
-        texts: what applies to every row: empty texts, where a table has none.
-        values: meanings for words of verdicts and labels.
-        verdicts: how often each value of the verdict column occurs among the rows looked at.
-        problems: what a person must say.
-    """
-
-    fields: list[FieldGuess] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def mapping(self) -> FieldMap:
-        """The same as a mapping; it may lack fields (see ``problems``)."""
-        columns = {one.field: one.column for one in self.fields}
-        return FieldMap(columns=columns, constants=self.texts, values=self.values)
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether nothing is left to ask: usual names, verdicts that mean one thing, and no meaning guessed."""
-        high = {one.field for one in self.fields if one.confidence == "high"}
-        responses = [one for one in self.fields if one.field.startswith("responses.")]
-        return (
-            {*SURE_OF, *(one.field for one in responses)} <= high
-            and len(responses) > 1
-            and not (self.problems or self.values or self.mapping.missing())
-        )
-
-
-SURE_OF: Final = ("verdict", "question", "judge")
-"""Fields that must be named as they usually are before a table is read without a question."""
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
@@ -119,7 +67,7 @@ class _Guesser:
     def __init__(self, columns: Sequence[str], survey: Survey) -> None:
         data = [row.data for row in survey.rows[:20]]
         self._names = list(
-            dict.fromkeys([*columns, *(path for one in data for path in (*_paths(one), *known.nested_paths(one)))])
+            dict.fromkeys([*columns, *(path for one in data for path in (*known.paths(one), *known.nested_paths(one)))])
         )
         self._survey = survey
         self._taken: set[str] = set()
@@ -146,7 +94,7 @@ class _Guesser:
         fields = [replace(one, column=found[name]) for name, one in self._fields.items()]
         whole = completed(FieldMap(columns=found, values=values), self._names, self._survey)
         guess = Guess(fields, dict(whole.constants), values, self._verdicts, self._problems)
-        guess.problems += [_MISSING[name] for name in guess.mapping.missing()]
+        guess.problems += [MISSING[name] for name in guess.mapping.missing()]
         return guess
 
     @property
@@ -174,10 +122,11 @@ class _Guesser:
                 sides[found[0]].setdefault(found[1], name)
         for mark, name in sorted(sides["responses"].items()):
             self._take(f"responses.{mark}", name, "high", f"the name says {mark}")
-        for mark, name in known.paired_columns(self._names, self._survey).items() if not self._fields else ():
+        texts = [name for name in self._names if name not in sides["models"].values()]
+        for mark, name in known.paired_columns(texts, self._survey).items() if not self._fields else ():
             why = f"its name and that of another column differ in {mark} alone"
             self._take(f"responses.{mark}", name, "medium", why)
-        self._find_named_columns()
+        self._find_named_columns(texts)
         ids = self._ids
         if not ids and (single := named(FIELDS["response"], self._names)) is not None:
             self._take("responses.A", single, "medium", "the only column of responses: a grade")
@@ -188,9 +137,9 @@ class _Guesser:
         if ids == ("A",) and not models and (model := named(FIELDS["model"], self._free)) is not None:
             self._take("models.A", model, "medium", "the name")
 
-    def _find_named_columns(self) -> None:
+    def _find_named_columns(self, names: Sequence[str]) -> None:
         """Responses in columns of any names, where a verdict is one of these names."""
-        found = known.column_that_names_columns(self._free, self._survey) if not self._ids else None
+        found = known.column_that_names_columns(names, self._survey) if not self._ids else None
         if found is not None:
             verdict, columns = found
             self._verdicts = Counter(self._survey.keys(verdict))
@@ -522,14 +471,6 @@ class _Guesser:
         return known.unknown_values(self._survey, FieldMap(columns={**plain, **beside, family: column}), family)
 
 
-_MISSING: Final = {
-    "verdict": "no column looks like a verdict: --map verdict=COLUMN",
-    "question": "no column looks like the question: --map question=COLUMN",
-    "judge": "no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge",
-    "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
-}
-
-
 def _key(name: str) -> str:
     """A judge's or a criterion's name as a field's name may contain it."""
     return re.sub(r"[=,@:]+", "_", name).strip()
@@ -552,12 +493,3 @@ def _is_list(value: Any) -> bool:
 
 def _level(name: str) -> int:
     return name.count(".")
-
-
-def _paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
-    """Dotted paths to values inside nested objects."""
-    for key, value in data.items():
-        if prefix:
-            yield f"{prefix}{key}"
-        if isinstance(value, dict) and depth < _DEPTH:
-            yield from _paths(value, f"{prefix}{key}.", depth + 1)

@@ -16,7 +16,8 @@ from metajudge.reading.containers.tables import Survey, Table
 from metajudge.reading.conversations import is_chat, text_of
 from metajudge.reading.detect import is_written_whole
 from metajudge.reading.guessed_values import numbers_in, unknown_values
-from metajudge.reading.guessing import FieldGuess, guess_mapping
+from metajudge.reading.guesses import FieldGuess
+from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.joined_labels import JoinReport
 from metajudge.reading.mapped import MappedTable
 from metajudge.reading.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted

@@ -197,7 +197,7 @@ class RowItems:
 
     def _answered(self, row: Line, name: str) -> bool:
         """Whether an empty cell is an empty answer. CSV has no null: of more than two, it is one where it was shown."""
-        if len(self.mapping.response_ids) <= 2:
+        if len(self.mapping.response_ids) <= 2 or f"responses.{name}" in self.mapping.constants:
             return True
         shown = names_in(self.people.value(row, "order"))
         return name in shown or (len(shown) == 1 and name in tuple(shown[0]))
