@@ -12,8 +12,9 @@ from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.reading.importing import Question, answered, changed, questions_of
 from metajudge.reading.inspection import Inspection, inspect_input
-from metajudge.reading.mapping import FieldMap, columns_in
+from metajudge.reading.mapping import FieldMap
 from metajudge.reading.saved_maps import save_map
+from metajudge.reading.spread import columns_in
 from metajudge.runs.exit_codes import ExitCode
 
 WIDTH = 120
@@ -48,7 +49,7 @@ def print_look(found: Inspection) -> None:
             for field, reason in used[one]:
                 typer.echo(_line(one, "", field, reason, width))
     typer.echo("")
-    for field, text in mapping.constants.items():
+    for field, text in mapping.constants.items() if any(mapping.constants.values()) else ():
         typer.echo(f"For all rows, {field} is {text}.")
     for value, meaning in mapping.values.items():
         typer.echo(f"The value {value!r} means {meaning}.")

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -10,8 +10,8 @@ from metajudge.reading.containers.cells import TURNS, key_of, nested
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.mapped_labels import vocabularies_of
 from metajudge.reading.mapping import FLAGS, FieldMap
+from metajudge.reading.names import side_of
 from metajudge.reading.vocabulary import UnknownValueError
-from metajudge.types import letters
 
 SIDES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("left", "links", "gauche", "izquierda", "first"), 0),
@@ -22,17 +22,7 @@ _TIES: Final = frozenset(["unentschieden", "gleich", "remis", "égalité", "empa
 """Words for a tie in other languages."""
 _USUAL_TIES: Final = frozenset(["c", "0.5"])
 """What often stands for a tie, but may also be a third response or a score."""
-NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "verdict": ("gewinner", "sieger", "urteil", "gagnant", "ganador", "vincitore"),
-    "question": ("frage", "aufgabe", "question_posée", "pregunta", "domanda", "pergunta"),
-    "judge": ("richter", "bewerter", "juge", "juez", "giudice"),
-    "rationale": ("begründung", "begruendung", "kommentar", "justificación", "motivation", "explication"),
-    "category": ("kategorie", "catégorie", "categoría", "categoria"),
-}
-"""Names of columns in other languages."""
-
-_SIDED = re.compile(r"(.*?)[\s_.-]?(a|b|1|2|left|right|links|rechts|gauche|droite|izquierda|derecha)", re.I)
-_LEADING = re.compile(r"(left|right|links|rechts|first|second)[\s_.-](.+)", re.I)
+_DEPTH: Final = 3
 _TEXT: Final = 12
 """Characters of a text at least, on average, to be taken for a question or a response."""
 MOST_VALUES: Final = 6
@@ -51,18 +41,6 @@ def meant(value: str, ids: Sequence[str]) -> str | None:
 def suggested(value: str, ids: Sequence[str]) -> str | None:
     """What to propose where a person is asked for a value's meaning; None where nothing is likely."""
     return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
-
-
-def side_of(name: str) -> tuple[str, str] | None:
-    """What a column's name says by its last or first part (``Antwort_A``, ``left_text``): a response's id; the rest."""
-    leading, found = _LEADING.fullmatch(name.strip()), _SIDED.fullmatch(name.strip())
-    if leading is not None:
-        return letters(SIDES[leading[1].lower()]), leading[2].casefold()
-    if found is None or not found[1]:
-        return None
-    mark = found[2].lower()
-    side = letters(SIDES[mark]) if mark in SIDES else letters(int(mark) - 1) if mark.isdigit() else mark.upper()
-    return side, found[1].casefold()
 
 
 def paired_columns(names: Sequence[str], survey: Survey) -> dict[str, str]:
@@ -221,65 +199,10 @@ def _is_text(survey: Survey, name: str) -> bool:
     return _length(survey, name) >= _TEXT or len(set(words)) > MOST_VALUES or len(set(words)) == len(values)
 
 
-ANNOTATORS: Final = (
-    *("annotator", "annotator_id", "annotator_name", "rater", "rater_id", "reviewer", "labeler", "labeller"),
-    *("expert_id", "worker_id", "user_id", "person"),
-)
-"""Who gave a label."""
-LABEL_TIMES: Final = ("label_time", "labeled_at", "labelled_at", "annotated_at", "annotation_time", "created_at")
-"""When a label was given."""
-RULING_FLAGS: Final = ("ruling", "is_ruling", "adjudicated", "is_adjudicated", "adjudication")
-"""Whether a label is a ruling on what people said, where the values are true and false; else such a ruling."""
-_FLAG: Final = frozenset(("", "true", "false", "yes", "no", "0", "1"))
-
-_PEOPLE = r"(?:human|gold|golden|expert|annotator|people|person|manual|crowd)"
-_WHAT = (
-    r"(?:label|score|rating|grade|verdict|winner|preference|preferred|vote|choice|judgment|judgement|annotation|"
-    r"decision|answer|pick|value)"
-)
-_TOGETHER = r"(?:majority|adjudicated|consensus|aggregated|mean|average|avg|median)"
-_PERSON = re.compile(
-    rf"(?:{_TOGETHER}_)?{_PEOPLE}s?(?:_{_TOGETHER}(?:_vote)?)?|{_TOGETHER}_(?:vote|label)|{_PEOPLE}(?:_?(?:\d{{1,3}}|[a-h]))?(?:_{_WHAT})?(?:_?(?:\d{{1,3}}|[a-h]))?|{_WHAT}_(?:by_)?{_PEOPLE}(?:_?\d{{1,3}})?"
-)
-_KNOWN: Final = (
-    *("label", "adjudicated", "ground_truth", "true_winner", "gold_label"),
-    *("true_label", "truth", "correct_label"),
-)
-_NO_LABEL: Final = ("annotator", "person", "people", "gold_answer", "human_answer", "expert_answer")
-"""Names of people and of reference answers."""
-_JUDGE: Final = re.compile(
-    rf"(?:llm|judge|auto|autorater|grader|evaluator|ai|gpt_?[\w.]*?|claude[\w.]*?)_(?:{_WHAT}|pass|passed|result|output)"
-    r"|auto_?(?:score|label)"
-)
-
-
-def base_name(column: str) -> str:
-    """The last part of a column's name, in lower case, with ``_`` between its words."""
-    return re.sub(r"[\s-]+", "_", column.split(".")[-1].strip().lower())
-
-
-def named(wanted: Iterable[str], columns: Sequence[str]) -> str | None:
-    """The column of the likeliest of these names; None without one."""
-    return next((column for name in wanted for column in columns if base_name(column) == name), None)
-
-
-def ruling_flag(columns: Iterable[str], values: Callable[[str], Iterable[str]]) -> str | None:
-    """The column that says which labels are rulings; None without one.
-
-    Args:
-        columns: names.
-        values: the first values of a column, as text.
-    """
-    named = (column for column in columns if base_name(column) in RULING_FLAGS)
-    return next((one for one in named if {value.casefold() for value in values(one)} <= _FLAG), None)
-
-
-def is_label_name(column: str) -> bool:
-    """Whether a column's name says that people gave its values: ``label``, ``human_score``, ``gold``, ``expert_2``."""
-    name = base_name(column)
-    return name in _KNOWN or (name not in _NO_LABEL and bool(_PERSON.fullmatch(name)))
-
-
-def is_judges_name(column: str) -> bool:
-    """Whether a column's name says that a judge gave its values: ``judge_score``, ``llm_label``."""
-    return bool(_JUDGE.fullmatch(base_name(column)))
+def paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
+    """Dotted paths to values inside nested objects."""
+    for key, value in data.items():
+        if prefix:
+            yield f"{prefix}{key}"
+        if isinstance(value, dict) and depth < _DEPTH:
+            yield from paths(value, f"{prefix}{key}.", depth + 1)

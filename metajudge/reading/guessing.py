@@ -2,104 +2,45 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from metajudge.reading import guessed_values as known
-from metajudge.reading.containers.cells import cell, key_of
+from metajudge.reading.containers.cells import TEXTS, TURNS, cell, key_of, nested
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.conversations import is_chat
-from metajudge.reading.mapping import PREFIX, FieldMap, columns_in, find_one_hot
+from metajudge.reading.guesses import MISSING, Confidence, FieldGuess, Guess
+from metajudge.reading.mapping import FieldMap, FieldName
+from metajudge.reading.names import (
+    ANNOTATORS,
+    FIELDS,
+    LABEL_TIMES,
+    Heard,
+    about,
+    base_name,
+    heard,
+    is_judges_name,
+    is_label_name,
+    is_named,
+    named,
+    ruling_flag,
+)
+from metajudge.reading.spread import ONE_HOT, PREFIX, Spread, columns_in, find_spread
+from metajudge.reading.textless import completed, is_draws, responses_of
 from metajudge.reading.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
-Confidence = Literal["high", "medium", "low"]
-
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "question": ("question", "prompt", "instruction", "query", "user_prompt", "input", "task", "problem"),
-    "judge": ("judge", "judge_model", "judge_name", "annotator", "grader", "evaluator", "rater", "judge_id", "scorer"),
-    "id": ("id", "judgment_id", "row_id", "uuid", "uid", "annotation_id"),
-    "item_id": ("item_id", "question_id", "qid", "pair_id", "prompt_id", "example_id", "sample_id", "task_id", "item"),
-    "rationale": (
-        *("rationale", "explanation", "reasoning", "reason", "justification", "critique", "judgment_text", "judgment"),
-        *("judgement", "judge_response", "judge_output", "raw_completion", "comment", "feedback"),
-    ),
-    "verdict": (
-        *("verdict", "winner", "preference", "preferred", "vote", "choice", "decision"),
-        *("better", "best", "result"),
-    ),
-    "turn": ("turn", "turn_number", "turn_id"),
-    "category": ("category", "domain", "subset", "topic", "task_type"),
-    "reference": ("reference", "reference_answer", "gold_answer", "expected", "ideal", "target", "reference_output"),
-    "instruction": ("judge_instruction", "judge_prompt", "system_prompt", "rubric", "grading_prompt"),
-    "order": ("order", "presentation_order", "position"),
-    "swapped": ("swapped", "is_swapped", "flipped", "is_flipped", "reversed"),
-    "no_verdict": ("no_verdict", "error"),
-    "meta": ("meta", "metadata"),
-}
-"""Names of columns, the likeliest first; a field that comes first takes its column first."""
-_GRADES: Final = ("score", "grade", "rating")
-_WORDS: Final = ("passed", "pass", "is_correct", "correct", "label")
-"""Names of a judge's category of a single response, where nothing else is a verdict."""
-_MODELS: Final = ("model", "model_name", "model_id", "generator", "candidate", "system")
-_LISTS: Final = ("human_labels", "labels", "annotations", "human_annotations", "responses_by_people")
-_SINGLE: Final = ("response", "output", "answer", "completion", "model_output", "prediction")
-_TEXT_COLUMN = re.compile(
-    r"(?:response|output|answer|completion|candidate|reply|conversation)s?[\s_.-]?([a-h]|[1-8])", re.I
+_BY_NAME: Final = (
+    *("question", "judge", "id", "item_id", "rationale", "turn", "category", "reference", "instruction", "order"),
+    *("swapped", "no_verdict", "meta"),
 )
-_MODEL_COLUMN = re.compile(r"(?:model|generator|system|assistant)(?:_?name)?s?[\s_.-]?([a-h]|[1-8])(?:_name)?", re.I)
-_DEPTH: Final = 3
+"""Fields that are found by the names of columns; one that comes first takes its column first."""
+_MARKS: Final = frozenset(("note", "nota", "voto", "notation", "evaluation"))
+"""Names of a grade that are also names of a text."""
 _LONGEST_LABEL: Final = 200
 _VOCABULARY: Final = Vocabulary({}, categories=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldGuess:
-    """One field, the column taken for it, how sure that is, and why."""
-
-    field: str
-    column: str
-    confidence: Confidence
-    why: str
-
-
-@dataclass(slots=True)
-class Guess:
-    """A mapping as guessed.
-
-    Attributes:
-        fields: what was taken for what.
-        values: meanings for words of verdicts and labels.
-        verdicts: how often each value of the verdict column occurs among the rows looked at.
-        problems: what a person must say.
-    """
-
-    fields: list[FieldGuess] = field(default_factory=list)
-    values: dict[str, str] = field(default_factory=dict)
-    verdicts: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def mapping(self) -> FieldMap:
-        """The same as a mapping; it may lack fields (see ``problems``)."""
-        return FieldMap(columns={one.field: one.column for one in self.fields}, values=self.values)
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether nothing is left to ask: usual names, verdicts that mean one thing, and no meaning guessed."""
-        high = {one.field for one in self.fields if one.confidence == "high"}
-        responses = [one for one in self.fields if one.field.startswith("responses.")]
-        return (
-            {*SURE_OF, *(one.field for one in responses)} <= high
-            and len(responses) > 1
-            and not (self.problems or self.values or self.mapping.missing())
-        )
-
-
-SURE_OF: Final = ("verdict", "question", "judge")
-"""Fields that must be named as they usually are before a table is read without a question."""
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
@@ -114,9 +55,10 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
 
 def is_text_name(column: str) -> bool:
     """Whether a column's name says that it has a question, a response or a verdict."""
-    name = known.base_name(column)
-    texts = (*_NAMES["question"], *known.NAMES["question"], *_NAMES["verdict"], *known.NAMES["verdict"], *_SINGLE)
-    return (name in texts and name != "result") or _TEXT_COLUMN.fullmatch(name) is not None
+    side = about(column)
+    name = base_name(column)
+    texts = (*FIELDS["question"], *FIELDS["verdict"], *FIELDS["response"])
+    return (name in texts and name != "result") or (side is not None and side[0] == "responses")
 
 
 class _Guesser:
@@ -125,7 +67,7 @@ class _Guesser:
     def __init__(self, columns: Sequence[str], survey: Survey) -> None:
         data = [row.data for row in survey.rows[:20]]
         self._names = list(
-            dict.fromkeys([*columns, *(path for one in data for path in (*_paths(one), *known.nested_paths(one)))])
+            dict.fromkeys([*columns, *(path for one in data for path in (*known.paths(one), *known.nested_paths(one)))])
         )
         self._survey = survey
         self._taken: set[str] = set()
@@ -135,9 +77,10 @@ class _Guesser:
 
     def guess(self) -> Guess:
         self._find_responses()
-        self._find_verdict()
+        self._find_verdicts()
         self._find_labels()
-        for name in _NAMES:
+        self._find_reasons()
+        for name in _BY_NAME:
             if name not in self._fields and (name != "turn" or self._chats()):
                 self._find_by_name(name)
         self._find_by_values()
@@ -149,8 +92,9 @@ class _Guesser:
         found |= {name: known.inside(self._survey, one) for name, one in found.items() if name.split(".")[0] in texts}
         found |= known.as_turns(self._survey, found)
         fields = [replace(one, column=found[name]) for name, one in self._fields.items()]
-        guess = Guess(fields, values, self._verdicts, self._problems)
-        guess.problems += [_MISSING[name] for name in guess.mapping.missing()]
+        whole = completed(FieldMap(columns=found, values=values), self._names, self._survey)
+        guess = Guess(fields, dict(whole.constants), values, self._verdicts, self._problems)
+        guess.problems += [MISSING[name] for name in guess.mapping.missing()]
         return guess
 
     @property
@@ -172,32 +116,104 @@ class _Guesser:
 
     def _find_responses(self) -> None:
         """The columns of responses and models."""
-        for family, pattern in (("responses", _TEXT_COLUMN), ("models", _MODEL_COLUMN)):
-            ids = self._ids
-            for name in self._names:
-                found = pattern.fullmatch(name) or pattern.fullmatch(name.split(".")[-1])
-                if found is None:
-                    continue
-                mark = letters(int(found[1]) - 1) if found[1].isdigit() else found[1].upper()
-                target = f"{family}.{mark}"
-                if target not in self._fields and (family == "responses" or mark in ids):
-                    self._take(target, name, "high", f"the name ends in {found[1]}")
-        for mark, name in known.paired_columns(self._names, self._survey).items() if not self._fields else ():
+        sides: dict[str, dict[str, str]] = {"responses": {}, "models": {}, "ranks": {}}
+        for name in self._names:
+            if (found := about(name)) is not None:
+                sides[found[0]].setdefault(found[1], name)
+        for mark, name in sorted(sides["responses"].items()):
+            self._take(f"responses.{mark}", name, "high", f"the name says {mark}")
+        texts = [name for name in self._names if name not in sides["models"].values()]
+        for mark, name in known.paired_columns(texts, self._survey).items() if not self._fields else ():
             why = f"its name and that of another column differ in {mark} alone"
             self._take(f"responses.{mark}", name, "medium", why)
-        if not self._fields and (single := known.named(_SINGLE, self._names)) is not None:
+        self._find_named_columns(texts)
+        ids = self._ids
+        if not ids and (single := named(FIELDS["response"], self._names)) is not None:
             self._take("responses.A", single, "medium", "the only column of responses: a grade")
-            if (model := known.named(_MODELS, self._names)) is not None:
-                self._take("models.A", model, "medium", "the name")
+            ids = ("A",)
+        models = {mark: name for mark, name in sides["models"].items() if mark in ids or not ids}
+        for mark, name in models.items() if len(models) > 1 or ids else ():
+            self._take(f"models.{mark}", name, "high", f"the name says {mark}")
+        if ids == ("A",) and not models and (model := named(FIELDS["model"], self._free)) is not None:
+            self._take("models.A", model, "medium", "the name")
+
+    def _find_named_columns(self, names: Sequence[str]) -> None:
+        """Responses in columns of any names, where a verdict is one of these names."""
+        found = known.column_that_names_columns(names, self._survey) if not self._ids else None
+        if found is not None:
+            verdict, columns = found
+            self._verdicts = Counter(self._survey.keys(verdict))
+            self._take("verdict", verdict, "medium", "its values are the names of two other columns")
+            for place, name in enumerate(columns):
+                self._take(f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
+
+    def _find_verdicts(self) -> None:
+        """What judges say: in several columns together, in a column a judge or a criterion, or in one column."""
+        ids = self._ids
+        spread = find_spread(self._free, self._survey, ids or self._models)
+        if spread is not None and "verdict" not in self._fields:
+            self._verdicts = Counter(_spread_value(spread, row.data) for row in self._survey.rows)
+            self._take("verdict", spread.column, "high", "these columns are one verdict", first=True)
+        if "verdict" in self._fields:
+            return
+        if not self._find_judges():
+            self._find_verdict()
+        self._find_criteria()
+
+    def _find_judges(self) -> bool:
+        """Whether there is a column a judge, whose name says who it is."""
+        said = {name: one for name in self._free if (one := heard(name)) is not None and one.by == "judge" and one.who}
+        wrote = {one.who for one in said.values() if one.what == "text"}
+        found: dict[str, str] = {}
+        for name, one in said.items():
+            if one.what == "value" and not one.criterion and self._is_verdict(name):
+                found.setdefault(_key(one.who), name)
+        if not found or (len(found) == 1 and named(FIELDS["judge"], self._free) is not None):
+            return False
+        people = any(is_label_name(name) for name in self._free)
+        if wrote or not (self._ids or people):
+            shown = ", ".join(map(repr, found.values()))
+            self._problems.append(
+                f"{shown} may be what models got, or what they said as judges: --map verdict.JUDGE=COLUMN"
+            )
+            return True
+        for who, name in found.items():
+            sure: Confidence = "high" if self._understood(name) == 1 else "medium"
+            self._take(f"verdict.{who}", name, sure, "the name: a judge's verdict")
+        self._verdicts = Counter(key for name in found.values() for key in self._survey.keys(name))
+        return True
+
+    def _find_criteria(self) -> None:
+        """A column a criterion: of a judge, of people, or beside one judge."""
+        said = {name: one for name in self._free if (one := heard(name)) is not None and one.criterion}
+        values = {name: one for name, one in said.items() if one.what == "value" and self._is_verdict(name)}
+        twice = Counter(one.criterion for one in values.values())
+        for name, one in values.items():
+            if one.by == "judge" and (one.known or twice[one.criterion] > 1):
+                self._take_criterion("verdict", _key(one.who), name, one)
+        if self._verdict_columns:
+            return
+        free = {name: one for name, one in values.items() if not one.by}
+        for name, one in free.items():
+            if len(free) > 1:
+                self._take_criterion("verdict", "", name, one)
+            else:
+                self._take("verdict", name, "medium", "the name: the only criterion", first=True)
+
+    def _take_criterion(self, family: str, who: str, name: str, one: Heard) -> None:
+        target = f"{family}.{who}@{_key(one.criterion)}" if who else f"{family}@{_key(one.criterion)}"
+        if target not in self._fields:
+            sure: Confidence = "high" if one.known else "medium"
+            self._take(target, name, sure, f"the name: {one.criterion}")
+            self._verdicts.update(self._survey.keys(name) if family == "verdict" else [])
 
     def _find_verdict(self) -> None:
+        """The one column that is the verdict."""
         ids = self._ids
-        if len(ids) > 1 and self._find_one_hot_verdict(ids):
-            return
-        wanted = (
-            (*_GRADES, *_NAMES["verdict"], *_WORDS) if len(ids) == 1 else (*_NAMES["verdict"], *known.NAMES["verdict"])
-        )
-        found = [(self._understood(name), place, name) for place, name in self._verdict_columns(wanted)]
+        words = (*FIELDS["grade"], *FIELDS["verdict"], *FIELDS["word"])
+        found = [(self._understood(name), place, name) for place, name in self._candidates(
+            words if len(ids) == 1 else FIELDS["verdict"] if ids or self._models else (*FIELDS["verdict"], *words)
+        )]  # fmt: skip
         if not found:
             return
         share, place, name = max(found, key=lambda one: one[0])
@@ -206,104 +222,140 @@ class _Guesser:
         shown = ", ".join(value or "(empty)" for value, _ in self._verdicts.most_common(6))
         self._take("verdict", name, sure, f"the name; its values: {shown}", first=True)
 
-    def _verdict_columns(self, wanted: Sequence[str]) -> list[tuple[int, str]]:
+    def _candidates(self, wanted: Sequence[str]) -> list[tuple[int, str]]:
         """Columns that may be the verdict, the likeliest first, each with its place: a judge's own come first."""
         free = self._free
-        found = [(0, name) for name in free if known.is_judges_name(name)]
-        judged = any(known.base_name(name) in _NAMES["judge"] for name in free)
+        found = [(0, name) for name in free if is_judges_name(name)]
+        judged = named(FIELDS["judge"], free) is not None
+        people = named(ANNOTATORS, [name for name in free if base_name(name) != "annotator"]) is not None
         for place, one in enumerate(wanted):
             # A label is a judge's only where a judge is named, and no other person.
-            if one == "label" and (not judged or any(known.base_name(name) in known.ANNOTATORS for name in free)):
+            if one == "label" and (not judged or people or named(("annotator",), free)):
                 continue
-            found += [(place, name) for name in free if known.base_name(name) == one and (place, name) not in found]
+            same = [name for name in free if is_named(name, one) and (place, name) not in found]
+            found += [(place, name) for name in same if one not in _MARKS or self._are_numbers(name)]
         return found
 
-    def _find_one_hot_verdict(self, ids: Sequence[str]) -> bool:
-        """Whether several columns of zeros and ones are the verdict."""
-        numbers = [str(number) for number in range(1, len(ids) + 1)]
-        found = find_one_hot(self._free, self._survey, ids) or find_one_hot(self._free, self._survey, numbers)
-        if found is None:
+    def _are_numbers(self, column: str) -> bool:
+        return all(re.fullmatch(r"[\d.,/ -]{0,20}", key) for key in self._survey.keys(column))
+
+    def _is_verdict(self, column: str) -> bool:
+        """Whether a column's values may be verdicts: most are understood, or they are few."""
+        if not self._is_filled(column):
             return False
-        columns = found.names
-        rows = zip(*map(self._survey.keys, columns), strict=True)
-        self._verdicts = Counter(
-            next((name for name, key in zip(columns, row, strict=True) if key in ("1", "true")), "(none)")
-            for row in rows
-        )
-        self._take("verdict", PREFIX + ",".join(columns), "high", "one of these columns is 1", first=True)
-        return True
+        return self._understood(column) >= 0.5 or bool(known.few_values([column], self._survey))
+
+    @property
+    def _models(self) -> tuple[str, ...]:
+        return tuple(name[7:] for name in self._fields if name.startswith("models."))
+
+    @property
+    def _verdict_columns(self) -> dict[str, str]:
+        return {name: one for name, one in self._columns.items() if FieldName.of(name).family == "verdict"}
 
     def _understood(self, column: str) -> float:
         """The share of a column's values that mean a verdict."""
-        mapping = FieldMap(columns=self._columns)
-        ids, models = (
-            mapping.response_ids,
-            {name: self._survey.keys(one) for name, one in mapping.model_columns.items()},
-        )
+        mapping = FieldMap(columns={**self._columns, "verdict": column})
+        ids = self._ids or responses_of(mapping, self._survey) or ()
+        models = {name: self._survey.keys(one) for name, one in mapping.model_columns.items() if name in ids}
         good, words = 0, set()
         for number, value in enumerate(self._survey.cells(column) if ids else ()):
+            drawn = nested(value)
             try:
-                found = _VOCABULARY.read(value, ids, {name: keys[number] for name, keys in models.items()})
+                for one in drawn if is_draws(drawn, ids) else [value]:
+                    found = _VOCABULARY.read(one, ids, {name: keys[number] for name, keys in models.items()})
+                    words |= {found.value} if isinstance(found, Category) else set()
             except UnknownValueError:
                 continue
             good += 1
-            words |= {found.value} if isinstance(found, Category) else set()
         return 0.0 if len(words) > MOST_CATEGORIES else good / max(len(self._survey.rows), 1)
 
     def _find_by_name(self, target: str) -> None:
-        for place, wanted in enumerate((*_NAMES[target], *known.NAMES.get(target, ()))):
+        if target == "judge" and any(FieldName.of(name).own for name in self._verdict_columns):
+            return
+        several = len(self._verdict_columns) > 1 and "verdict" not in self._fields
+        if target == "rationale" and several and len({FieldName.of(name).own for name in self._verdict_columns}) > 1:
+            return
+        for place, wanted in enumerate(FIELDS[target]):
             # A column of the table itself goes before one inside nested data.
-            name = min((name for name in self._free if known.base_name(name) == wanted), key=_level, default=None)
+            name = min((name for name in self._free if is_named(name, wanted)), key=_level, default=None)
             if name is not None:
                 sure: Confidence = "high" if name == target or (place < 2 and _level(name) == 0) else "medium"
-                self._take(target, name, sure, "the name")
+                self._take(target, self._with_more(name) if target == "question" else name, sure, "the name")
                 return
+
+    def _with_more(self, name: str) -> str:
+        """A question's column with those of its input and its context."""
+        if base_name(name) not in FIELDS["instruction_of_question"]:
+            return name
+        more = [one for one in self._free if base_name(one) in FIELDS["more"] and one != name and "," not in one]
+        parts = [one for one in more if not all(map(is_chat, self._survey.cells(one)))]
+        chats = any(map(is_chat, self._survey.cells(name))) or name.startswith(TURNS)
+        return f"{TEXTS}{name},{','.join(parts)}" if parts and not chats and "," not in name else name
+
+    def _find_reasons(self) -> None:
+        """Why a judge said so, in a column that names the judge or the criterion."""
+        for name in self._free:
+            one = heard(name)
+            if one is None or one.what != "reason" or one.by == "people":
+                continue
+            judge = _key(one.who) if f"verdict.{_key(one.who)}" in self._judges else ""
+            target = f"rationale.{judge}" if judge else "rationale"
+            target += f"@{_key(one.criterion)}" if one.criterion else ""
+            if (target.replace("rationale", "verdict", 1) in self._fields or not one.criterion) and (
+                target not in self._fields and (judge or one.by or one.criterion)
+            ):
+                self._take(target, name, "medium", "the name: a judge's reason")
+
+    @property
+    def _judges(self) -> set[str]:
+        return {name.partition("@")[0] for name in self._verdict_columns}
 
     def _find_labels(self) -> None:
         """People's labels: columns with such a name, lists of labels, and who gave the one label of a row."""
-        flag = known.ruling_flag(self._names, self._survey.keys)
-        free = sorted((name for name in self._free if name != flag and known.is_label_name(name)), key=_level)
-        found = [name for name in free if not self._is_judges_own(name) and self._is_filled(name)]
-        first = next(
-            (name for name in found if known.base_name(name) == "label"), found[0] if len(found) == 1 else None
-        )
-        for name in found:
-            target = "label" if name == first else f"label.{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
-            sure: Confidence = "high" if known.base_name(name) == "label" and _level(name) == 0 else "medium"
-            self._take(target, name, sure, "the name: people's label")
-        lists = [name for wanted in _LISTS for name in self._free if known.base_name(name) == wanted]
-        if (listed := next((one for one in lists if any(map(_is_list, self._survey.cells(one)))), None)) is not None:
-            self._take("human_labels", listed, "medium", "the name; its values are lists")
-        if first is None or "verdict" not in self._fields:
+        flag = ruling_flag(self._names, self._survey.keys)
+        criteria = {FieldName.of(name).criterion for name in self._verdict_columns} - {""}
+        for name in self._free if criteria else ():
+            one = heard(name)
+            if one is not None and one.by == "people" and one.what == "value" and _key(one.criterion) in criteria:
+                who = "label" if f"label@{_key(one.criterion)}" not in self._fields else f"label.{_name(name)}"
+                self._take(f"{who}@{_key(one.criterion)}", name, "medium", "the name: people's label")
+        free = sorted((name for name in self._free if name != flag and is_label_name(name)), key=_level)
+        lists = [name for wanted in FIELDS["labels"] for name in self._free if is_named(name, wanted)]
+        lists = [name for name in (*lists, *free) if any(map(_is_list, self._survey.cells(name)))]
+        found = [one for one in free if one not in lists and not self._is_judges_own(one) and self._is_filled(one)]
+        if criteria and found and all(FieldName.of(name).criterion for name in self._verdict_columns):
+            self._problems.append(f"{', '.join(map(repr, found))} names no criterion: --map label@CRITERION=COLUMN")
             return
-        annotator = known.named(known.ANNOTATORS, self._free)
+        first = next((one for one in found if base_name(one) == "label"), found[0] if len(found) == 1 else None)
+        for name in found:
+            target = "label" if name == first else f"label.{_name(name)}"
+            sure: Confidence = "high" if base_name(name) == "label" and _level(name) == 0 else "medium"
+            self._take(target, name, sure, "the name: people's label")
+        if lists:
+            self._take("human_labels", lists[0], "medium", "the name; its values are lists")
+        if first is None or not self._verdict_columns:
+            return
+        annotator = named(ANNOTATORS, self._free)
         if annotator is None:
             return
         self._take("annotator", annotator, "medium", "the name, beside a label")
-        if (time := known.named(known.LABEL_TIMES, self._free)) is not None:
+        if (time := named(LABEL_TIMES, self._free)) is not None:
             self._take("label_time", time, "medium", "the name, beside a label")
         if flag is not None:
             self._take("ruling", flag, "medium", "the name, beside an annotator")
 
     def _find_by_values(self) -> None:
         """What names did not say: by the values of columns, with little confidence."""
-        if not self._ids and "verdict" not in self._fields:
-            found = known.column_that_names_columns(self._free, self._survey)
-            if found is not None:
-                verdict, columns = found
-                self._verdicts = Counter(self._survey.keys(verdict))
-                self._take("verdict", verdict, "medium", "its values are the names of two other columns")
-                for place, name in enumerate(columns):
-                    self._take(f"responses.{letters(place)}", name, "medium", f"{verdict!r} names it")
         ids = self._ids
-        if "verdict" not in self._fields and len(ids) > 1:
-            for name in known.few_values([name for name in self._free if not known.is_label_name(name)], self._survey):
+        if not self._verdict_columns and len(ids) > 1:
+            for name in known.few_values([name for name in self._free if not is_label_name(name)], self._survey):
                 unknown = [value for value in self._unknown(name) if value not in ("1", "2")]
                 if all(known.suggested(value, ids) for value in unknown):
                     self._verdicts = Counter(self._survey.keys(name))
                     self._take("verdict", name, "low", "all of its values are verdicts")
                     break
-        column = self._columns.get("verdict")
+        column = next(iter(self._verdict_columns.values()), None)
         if column is not None and len(ids) == 2 and "models.A" not in self._fields:
             models = known.columns_of_models(self._free, self._survey, column)
             for mark, name in zip(ids, models or (), strict=False):
@@ -321,12 +373,12 @@ class _Guesser:
     def _is_judges_own(self, name: str) -> bool:
         """Whether a label is the judge's own output: as in Phoenix, or its score in other words."""
         parent = name.rpartition(".")[0]
-        beside = {known.base_name(one) for one in self._names if one.rpartition(".")[0] == parent and one != name}
-        annotation = any(known.base_name(one) in ("annotator_kind", "annotation_name") for one in self._names)
+        beside = {base_name(one) for one in self._names if one.rpartition(".")[0] == parent and one != name}
+        annotation = any(base_name(one) in ("annotator_kind", "annotation_name") for one in self._names)
         if beside & {"score", "explanation"} and (bool(parent) or annotation):
             return True
         column = self._columns.get("verdict")
-        if column is None or column.startswith(PREFIX) or known.base_name(name) != "label":
+        if column is None or column.startswith(PREFIX) or base_name(name) != "label":
             return False
         pairs = set(zip(self._survey.keys(column), self._survey.keys(name), strict=True))
         scores, words = {score for score, _ in pairs}, {word for _, word in pairs}
@@ -357,8 +409,9 @@ class _Guesser:
     def _drop_ambiguous_ids(self) -> None:
         """Takes an id of several rows for the item's, and one that stands with different texts for the question's."""
         columns = self._columns
-        texts = [column for name, column in columns.items() if name == "question" or name.startswith("responses.")]
-        own = [*texts, *(columns[name] for name in ("verdict", "judge") if name in columns)]
+        of_item = ("question", "responses", "models")
+        texts = [column for name, column in columns.items() if name.split(".")[0] in of_item]
+        own = [*texts, *self._verdict_columns.values(), *([columns["judge"]] if "judge" in columns else [])]
         for target, content in (("id", own if "annotator" in columns else None), ("item_id", texts)):
             column = self._columns.get(target)
             if column is None or self._names_one(column, content):
@@ -391,7 +444,7 @@ class _Guesser:
         ids = self._ids
         found: dict[str, str] = {}
         for name, column in self._columns.items() if ids else ():
-            if name.split(".")[0] not in ("verdict", "label") or column.startswith(PREFIX):
+            if FieldName.of(name).family not in ("verdict", "label") or column.startswith(PREFIX):
                 continue
             unknown = self._unknown(column, name)
             if len(ids) == 1:  # a text is no verdict, whatever it may mean
@@ -409,15 +462,29 @@ class _Guesser:
         return found
 
     def _unknown(self, column: str, name: str = "verdict") -> list[str]:
-        return known.unknown_values(self._survey, FieldMap(columns={**self._columns, name: column}), name)
+        """Values that mean nothing, each of a list of them."""
+        plain = {one: own for one, own in self._columns.items() if FieldName.of(one).family not in ("verdict", "label")}
+        family = FieldName.of(name).family
+        beside = {one: own for one, own in self._columns.items() if one == family} if name == family else {}
+        if any(is_draws(nested(value), self._ids) for value in self._survey.cells(column)):
+            return []
+        return known.unknown_values(self._survey, FieldMap(columns={**plain, **beside, family: column}), family)
 
 
-_MISSING: Final = {
-    "verdict": "no column looks like a verdict: --map verdict=COLUMN",
-    "question": "no column looks like the question: --map question=COLUMN",
-    "judge": "no column names the judge: --map judge=COLUMN, or judge:=NAME for one judge",
-    "responses.A": "no column looks like a response: --map responses.A=COLUMN,responses.B=COLUMN",
-}
+def _key(name: str) -> str:
+    """A judge's or a criterion's name as a field's name may contain it."""
+    return re.sub(r"[=,@:]+", "_", name).strip()
+
+
+def _name(column: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", column)
+
+
+def _spread_value(spread: Spread, data: Mapping[str, Any]) -> str:
+    """The column that says who won, for a count; what else the columns say together."""
+    values = {name: key_of(cell(data, name)) for name in columns_in(spread.column)}
+    chosen = next((name for name, value in values.items() if value.casefold() in ("1", "true")), "(none)")
+    return chosen if spread.kind == ONE_HOT else ", ".join(values.values())
 
 
 def _is_list(value: Any) -> bool:
@@ -426,12 +493,3 @@ def _is_list(value: Any) -> bool:
 
 def _level(name: str) -> int:
     return name.count(".")
-
-
-def _paths(data: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[str]:
-    """Dotted paths to values inside nested objects."""
-    for key, value in data.items():
-        if prefix:
-            yield f"{prefix}{key}"
-        if isinstance(value, dict) and depth < _DEPTH:
-            yield from _paths(value, f"{prefix}{key}.", depth + 1)

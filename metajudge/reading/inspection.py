@@ -16,15 +16,17 @@ from metajudge.reading.containers.tables import Survey, Table
 from metajudge.reading.conversations import is_chat, text_of
 from metajudge.reading.detect import is_written_whole
 from metajudge.reading.guessed_values import numbers_in, unknown_values
-from metajudge.reading.guessing import FieldGuess, guess_mapping
+from metajudge.reading.guesses import FieldGuess
+from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.joined_labels import JoinReport
 from metajudge.reading.mapped import MappedTable
-from metajudge.reading.mapping import ASKED, PREFIX, TEXTS, FieldMap, check_columns, quoted
+from metajudge.reading.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted
 from metajudge.reading.people import PeopleCount, PeopleOnlyError
 from metajudge.reading.reader import attempt
 from metajudge.reading.right_rules import RightRules
 from metajudge.reading.saved_maps import saved_map
 from metajudge.reading.scales import scale_text
+from metajudge.reading.spread import PREFIX
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
 from metajudge.types.label import answers
 
@@ -326,7 +328,10 @@ def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
         if column not in given.columns.values() and name not in given.constants and not name.startswith(families)
     }
     values = guess.values | given.values
-    return FieldMap(columns=given.columns | columns | given.columns, constants=given.constants, values=values)
+    texts = (
+        {} if given.response_ids else {name: one for name, one in guess.constants.items() if name not in given.columns}
+    )
+    return FieldMap(columns=given.columns | columns | given.columns, constants=texts | given.constants, values=values)
 
 
 def _open(problems: Sequence[str], given: FieldMap) -> list[str]:

@@ -20,17 +20,9 @@ from metajudge.reading.containers.lines import Line, Reject, Source
 from metajudge.reading.containers.tables import Survey, Table
 from metajudge.reading.detect import readers_of
 from metajudge.reading.formats.known import format_of
-from metajudge.reading.guessed_values import (
-    ANNOTATORS,
-    LABEL_TIMES,
-    RULING_FLAGS,
-    base_name,
-    is_label_name,
-    named,
-    ruling_flag,
-)
 from metajudge.reading.mapped_labels import is_true
 from metajudge.reading.mapping import columns_there, quoted
+from metajudge.reading.names import ANNOTATORS, LABEL_TIMES, RULING_FLAGS, base_name, is_label_name, named, ruling_flag
 from metajudge.reading.people import ScoredByPeople
 from metajudge.reading.source import JudgmentSource, open_judgments
 from metajudge.types import Judgment, Label

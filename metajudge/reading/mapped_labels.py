@@ -13,20 +13,19 @@ import orjson
 
 from metajudge.reading.containers.cells import cell, first_of, key_of, nested, parsed
 from metajudge.reading.containers.lines import BadLine, Line
-from metajudge.reading.containers.tables import Survey, Table
-from metajudge.reading.mapping import PREFIX, FieldMap, Wording
+from metajudge.reading.containers.tables import Survey
+from metajudge.reading.conversations import text_of
+from metajudge.reading.mapping import FieldMap, Wording
 from metajudge.reading.people import time_of
 from metajudge.reading.scales import on_scale
+from metajudge.reading.spread import PREFIX, Spread, spread_of
 from metajudge.reading.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside
-from metajudge.types import AnyVerdict, Category, Item, Label, Pairwise
+from metajudge.types import AnyVerdict, Item, Label
 from metajudge.types.label import Chosen, as_ruling, chosen_in
 
 _VALUES: Final = ("value", "label", "score", "verdict", "rating", "answer")
 _ANNOTATORS: Final = ("annotator", "annotator_id", "user", "user_id", "rater", "name", "by")
 _TIMES: Final = ("time", "created_at", "updated_at", "timestamp")
-
-MOST_WORDS: Final = 4
-"""A column with longer texts that is mapped to nothing may be a question or a response."""
 
 
 class UnknownCell(BadLine):
@@ -51,6 +50,39 @@ class RowLabels:
     wording: Wording
     verdicts: Vocabulary
     labels: Vocabulary
+
+    @cached_property
+    def spreads(self) -> Mapping[str, Spread]:
+        """Fields whose columns are several."""
+        found = {name: spread_of(column, self.mapping.response_ids) for name, column in self.mapping.columns.items()}
+        return {name: spread for name, spread in found.items() if spread is not None}
+
+    def value(self, row: Line, field: str) -> Any:
+        """A field's cell, or the text that applies to every row."""
+        column = self.mapping.columns.get(field)
+        return self.mapping.constants.get(field) if column is None else cell(row.data, column)
+
+    def text(self, row: Line, field: str) -> str | None:
+        """The same as a text; None where it is empty."""
+        value = self.value(row, field)
+        return None if value in (None, "") else text_of(value)
+
+    def has(self, field: str) -> bool:
+        """Whether a field is mapped."""
+        return field in self.mapping.columns or field in self.mapping.constants
+
+    def said(self, row: Line, field: str, item: Item) -> AnyVerdict | NoVerdict:
+        """What a row's verdict or its one label says.
+
+        Raises:
+            BadLine: as :meth:`read`, or the columns of which it is made do not make one.
+        """
+        spread = self.spreads.get(field)
+        try:
+            value = self.value(row, field) if spread is None else spread.read(row.data, item.models or {})
+        except BadLine as bad:
+            raise BadLine(f"{field}: {bad}") from None
+        return self.read(field, value, item)
 
     def read(self, field: str, value: Any, item: Item) -> AnyVerdict | NoVerdict:
         """A cell's meaning on an item.
@@ -95,6 +127,15 @@ class RowLabels:
         if chosen is not None and not labels and item.label is not None:
             labels.append(Label(value=item.label, chosen=chosen))
         return tuple(labels)
+
+    def of_all(self, row: Line, item: Item) -> AnyVerdict | None:
+        """The row's one label, of nobody by name; None where it has none.
+
+        Raises:
+            BadLine: the value means nothing.
+        """
+        found = self.said(row, "label", item)
+        return None if isinstance(found, NoVerdict) else found
 
     def of_annotator(self, row: Line, item: Item) -> Label | None:
         """The row's label by its annotator; None where the row has none.
@@ -257,33 +298,3 @@ def vocabulary_fault(
         f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {name}:{number}: {field}. Say what "
         f"each means: {wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
     )
-
-
-def without_texts(table: Table, mapping: FieldMap) -> FieldMap | None:
-    """The mapping with empty texts, for a table of verdicts alone; None where it has texts, or none tells items apart.
-
-    Verdicts that all compare A with B are on two responses, others on one.
-    """
-    columns = table.columns()
-    given, verdict = mapping.columns.keys() | mapping.constants.keys(), mapping.columns.get("verdict", "")
-    if mapping.response_ids or "question" in given or "item_id" not in given or verdict not in columns:
-        return None
-    survey = table.survey()
-    others = set(columns) - mapping.used_columns
-    if any(len(text.split()) > MOST_WORDS for name in others for text in survey.texts(name)):
-        return None
-    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
-    for value in {key_of(one): one for one in survey.cells(verdict)}.values():
-        try:
-            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
-        except UnknownValueError:
-            kinds.add(Category)
-    ids = ("A", "B") if Pairwise in kinds and kinds <= {Pairwise, NoVerdict} else ("A",)
-    constants = {"question": "", **{f"responses.{name}": "" for name in ids}}
-    return mapping.updated(constants=constants)
-
-
-def no_texts(ids: Sequence[str]) -> str:
-    """A note on verdicts without texts."""
-    on = "two responses, A and B" if len(ids) > 1 else "one response each"
-    return f"No texts: no column is a question or a response. Verdicts are on {on}; agents would have nothing to read."

@@ -1,7 +1,7 @@
 """Which column of a table is what: ``verdict=winner,question=prompt,responses.A=output_1``, as data.
 
-A verdict may be spread over several columns, of which one is 1: ``verdict=onehot:winner_a,winner_b,winner_tie`` names a
-column for each response, in the order of the responses, and one for a tie where there is one.
+A row may be several judgments: ``verdict.gpt-4=gpt4_score`` is a column a judge, ``verdict@tone=tone_score`` a column a
+criterion, and ``verdict.gpt-4@tone=gpt4_tone`` both. A verdict in several columns: :mod:`metajudge.reading.spread`.
 """
 
 import difflib
@@ -10,128 +10,24 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
 from metajudge.errors import InputError
-from metajudge.reading.containers.cells import TURNS, cell, key_of
-from metajudge.reading.containers.lines import BadLine
-from metajudge.reading.containers.tables import Survey
+from metajudge.reading.spread import PREFIX, columns_in, spread_of
 from metajudge.reading.vocabulary import ranges_in
 from metajudge.types import ID_PATTERN
 from metajudge.types.frozen import Frozen
 
-PREFIX = "onehot:"
-_TIE_NAME = re.compile(r"(?:.*[\s_.-])?(?:tie|tied|ties|draw|equal|both)(?:[\s_.-]both_?bad)?", re.I)
-_SET, _UNSET = ("1", "true", "yes"), ("0", "false", "no", "")
-
-
-@dataclass(frozen=True, slots=True)
-class OneHot:
-    """Columns of which one is 1.
-
-    Attributes:
-        columns: response id -> column.
-        tie: the column that is 1 for a tie; None where no column says it.
-    """
-
-    columns: Mapping[str, str]
-    tie: str | None
-
-    @property
-    def names(self) -> list[str]:
-        """All of the columns."""
-        return [*self.columns.values(), *([self.tie] if self.tie else [])]
-
-    def read(self, data: Mapping[str, Any]) -> str:
-        """The winner's id, ``tie``, or an empty text where all columns are empty.
-
-        Raises:
-            BadLine: none or several of the columns are 1, or one is neither 1 nor 0.
-        """
-        names = self.names
-        values = {name: key_of(cell(data, name)).casefold() for name in names}
-        if not any(values.values()):
-            return ""
-        odd = next((name for name, value in values.items() if value not in (*_SET, *_UNSET)), None)
-        if odd is not None:
-            raise BadLine(f"column {odd!r} contains {values[odd][:40]!r}, which is neither 1 nor 0")
-        chosen = [name for name, value in values.items() if value in _SET]
-        if len(chosen) != 1:
-            count = f"{len(chosen)} of the columns are 1" if chosen else "none of the columns is 1"
-            raise BadLine(f"{count} ({', '.join(names)}), and exactly one says who won")
-        if chosen[0] == self.tie:
-            return "tie"
-        return next(name for name, column in self.columns.items() if column == chosen[0])
-
-
-def columns_in(column: str) -> tuple[str, ...]:
-    """The columns that a mapping's column names: several for ``onehot:``."""
-    column = column.removeprefix(TURNS)
-    if not column.startswith(PREFIX):
-        return (column,)
-    return tuple(part.strip() for part in column.removeprefix(PREFIX).split(",") if part.strip())
-
-
-def one_hot_of(column: str, ids: Sequence[str]) -> OneHot | None:
-    """A mapping's column as one-hot columns; None for a plain one.
-
-    Raises:
-        InputError: there are not as many columns as responses, or one more.
-    """
-    if not column.startswith(PREFIX):
-        return None
-    names = columns_in(column)
-    if len(ids) < 2 or len(names) not in (len(ids), len(ids) + 1) or len(set(names)) < len(names):
-        raise InputError(
-            f"{column!r} names {len(names)} columns for {len(ids)} responses: name one column for each of "
-            f"{', '.join(ids) or 'the responses'}, in this order, and then one for a tie, if there is one"
-        )
-    return OneHot(dict(zip(ids, names, strict=False)), names[len(ids)] if len(names) > len(ids) else None)
-
-
-def find_one_hot(columns: Sequence[str], survey: Survey, marks: Sequence[str]) -> OneHot | None:
-    """Columns that look one-hot: one for each response, and perhaps one for ties.
-
-    Args:
-        columns: names.
-        survey: some rows; each of the columns contains 0 and 1 alone.
-        marks: by which letter or number the names of the responses' columns end, as ``a`` and ``b``.
-    """
-    flags = [name for name in columns if is_flag(name, survey)]
-    for first in flags:
-        stem = first[: -len(marks[0])] if marks and first.lower().endswith(marks[0].lower()) else ""
-        if not re.search(r"win|prefer|better|chosen|vote|verdict|label", stem, re.I):
-            continue
-        lowered = {one.lower(): one for one in reversed(flags)}
-        sides = {mark: lowered[name] for mark in marks if (name := f"{stem}{mark}".lower()) in lowered}
-        if len(sides) == len(marks):
-            return OneHot(sides, tie_beside(first, [one for one in flags if one not in sides.values()], survey))
-    return None
-
-
-def is_flag(column: str, survey: Survey) -> bool:
-    """Whether a column contains 0 and 1 alone, and both of them."""
-    values = {key.casefold() for key in survey.keys(column)}
-    return values <= {*_SET, *_UNSET} and bool(values & set(_SET)) and bool(values & set(_UNSET))
-
-
-def tie_beside(column: str, columns: Sequence[str], survey: Survey) -> str | None:
-    """The column of zeros and ones that is 1 for a tie where ``column`` is 1 for a winner; None without one."""
-    family = re.split(r"[\s_.-]", column)[0].lower()
-    named = (name for name in columns if name != column and _TIE_NAME.fullmatch(name))
-    known = (name for name in named if name.lower().startswith(family) or "_" not in name)
-    return next((one for one in known if {key.casefold() for key in survey.keys(one)} <= {*_SET, *_UNSET}), None)
-
-
 FIELDS: Final[Mapping[str, str]] = {
-    "verdict": "who won: see --map-values for other words than the responses' ids and tie",
+    "verdict": "who won: see --map-values for other words than the responses' ids and tie; verdict.JUDGE for each of "
+    "several judges, verdict@CRITERION for each of several criteria (label@CRITERION, too)",
     "question": "what was asked",
     "judge": "who judged (or judge:=NAME, the same for all)",
     "rationale": "what the judge wrote",
     "id": "the judgment's id; without it, the file's name and the row",
-    "item_id": "the item's id; without it, a digest of question and responses",
+    "item_id": "the item's id; without it, a digest of question and responses, or the row where these are not known",
     "order": "ids in the order shown: AB, BA, A,B",
     "swapped": "true where the responses were shown in reverse order",
     "label": "what people say is right, in the words of the verdict; label.NAME for each of several people",
@@ -150,7 +46,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "labels": "what the judge called the responses, in the order shown",
     "meta": "an object of your own data; or meta.NAME, a column each",
 }
-"""Fields that a column can stand for, beside ``responses.ID``, ``models.ID``, ``label.NAME`` and ``metadata.ID``."""
+"""Fields that a column can stand for, beside ``responses.ID``, ``models.ID`` and ``metadata.ID``."""
 
 JUDGED: Final = ("verdict", "question", "judge")
 """Fields that a judgment needs, beside its responses."""
@@ -191,14 +87,35 @@ ARGUMENTS: Final = Wording(flags=False)
 
 _NOTHING: Final[dict[str, str]] = {}
 _FAMILIES: Final = ("responses", "models", "meta", "label", "metadata")
-_FIELD = rf"(?:{'|'.join(FIELDS)}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN})"
+_OF_JUDGES: Final = ("verdict", "rationale", "no_verdict")
+"""Fields that each of several judges may have a column of."""
+_OF_WHOLE: Final = ("label", "human_labels")
+"""Fields that say nothing of a criterion, unless they name it."""
+_NAME = r"[^=,@:\s](?:[^=,@]*[^=,@:\s])?"
+_PLAIN = rf"(?:{'|'.join(_OF_JUDGES)})\.{_NAME}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN}|{'|'.join(FIELDS)}"
+_FIELD = rf"(?:{_PLAIN})(?:@{_NAME})?"
 _PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
 _NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")
 
 
+class FieldName(NamedTuple):
+    """A field's name in its parts: ``verdict.gpt-4@tone`` is of the family verdict, the judge gpt-4, and tone."""
+
+    family: str
+    own: str
+    criterion: str
+
+    @classmethod
+    def of(cls, name: str) -> "FieldName":
+        """The parts; empty texts for those that are not there."""
+        plain, _, criterion = name.partition("@")
+        family, _, own = plain.partition(".")
+        return cls(family, own, criterion)
+
+
 def own_columns(columns: Sequence[str]) -> dict[str, str]:
     """The columns that are named after their field."""
-    families = tuple(f"{family}." for family in _FAMILIES)
+    families = tuple(f"{family}{sign}" for family in (*_FAMILIES, *_OF_JUDGES) for sign in ".@")
     return {name: name for name in columns if name in FIELDS or name.startswith(families)}
 
 
@@ -251,9 +168,33 @@ class FieldMap(Frozen):
 
     def missing(self, needed: Sequence[str] = JUDGED) -> tuple[str, ...]:
         """Fields that must be mapped and are not."""
-        given = self.columns.keys() | self.constants.keys()
+        given = {FieldName.of(name).family for name in (*self.columns, *self.constants)}
+        verdicts = self.verdicts
+        given |= {"judge"} if verdicts and all(one.own for one in verdicts) else set()
         needed = [name for name in needed if name not in given]
         return (*needed, *(() if self.response_ids else ("responses.A",)))
+
+    @property
+    def verdicts(self) -> list[FieldName]:
+        """The fields that are verdicts, in the order given: one for each judgment of a row."""
+        names = map(FieldName.of, (*self.columns, *self.constants))
+        return [name for name in names if name.family == "verdict"]
+
+    def judgments(self) -> list[tuple[FieldName, "FieldMap"]]:
+        """Each judgment of a row: the name of its verdict, and a mapping with that one alone.
+
+        A judge who is given for all rows goes before the name of an only column of verdicts.
+        """
+        found, several = self.verdicts, len({one.own for one in self.verdicts}) > 1
+        named = not several and "judge" in {*self.columns, *self.constants}
+        return [(one, self._judgment(one, named=named)) for one in found] or [(FieldName.of("verdict"), self)]
+
+    def _judgment(self, one: FieldName, *, named: bool) -> "FieldMap":
+        columns, texts = _about(self.columns, one), _about(self.constants, one)
+        if one.own and not named:
+            columns.pop("judge", None)
+            texts["judge"] = one.own
+        return FieldMap(columns=columns, constants=texts, values=self.values)
 
     def to_flags(self) -> str:
         """The mapping as it is written on the command line."""
@@ -261,6 +202,21 @@ class FieldMap(Frozen):
         parts += [f"{name}:={text}" for name, text in self.constants.items()]
         flags = [FLAGS.mapped(",".join(parts))] if parts else []
         return " ".join([*flags, *([FLAGS.meanings(self.values)] if self.values else [])])
+
+
+def _about(fields: Mapping[str, str], one: FieldName) -> dict[str, str]:
+    """The fields that say something of one judgment, by their plain names; its own ones before those of all."""
+    shared, own = dict[str, str](), dict[str, str]()
+    for name, value in fields.items():
+        family, whose, criterion = FieldName.of(name)
+        judges = family in _OF_JUDGES
+        other = (judges and whose not in ("", one.own)) or criterion not in ("", one.criterion)
+        whole = family in _OF_WHOLE and criterion != one.criterion
+        if other or whole or (family == "verdict" and (whose, criterion) != (one.own, one.criterion)):
+            continue
+        plain = family if judges or not whose else f"{family}.{whose}"
+        (own if criterion or (judges and whose) else shared)[plain] = value
+    return shared | own
 
 
 def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording = FLAGS) -> FieldMap:
@@ -279,7 +235,9 @@ def parse_map(texts: Sequence[str], values: Sequence[str] = (), wording: Wording
     constants: dict[str, str] = {}
     for text in (part for given in texts for part in _NEXT.split(given)):
         found = _PAIR.fullmatch(text)
-        if found is None or not found[3].strip():
+        if found is None or not (
+            found[3].strip() or (found[2] == ":=" and found[1].startswith(("question", "responses.")))
+        ):
             raise InputError(_bad_field(text, wording))
         name, sign, value = found[1], found[2], found[3].strip()
         if name in columns or name in constants:
@@ -320,11 +278,19 @@ def check_columns(mapping: FieldMap, columns: Sequence[str], name: str) -> None:
             hint = did_you_mean(column, columns, f"{field}=")
             raise InputError(f"{name} has no column {column!r}, mapped to {field}.{hint} {columns_there(columns)}")
     unknown = [field for field in mapping.model_columns if field not in mapping.response_ids]
-    if unknown:
+    if unknown and mapping.response_ids:
         raise InputError(f"{name}: models.{unknown[0]} is mapped, but responses.{unknown[0]} is not")
-    for field in mapping.columns:
-        if one_hot_of(mapping.columns[field], mapping.response_ids) is not None and field not in ("verdict", "label"):
-            raise InputError(f"{name}: onehot: columns make a verdict or a label, not {field}")
+    for field, column in mapping.columns.items():
+        if column.startswith(PREFIX) and FieldName.of(field).family not in ("verdict", "label"):
+            raise InputError(f"{name}: {column.split(':')[0]}: columns make a verdict or a label, not {field}")
+        if mapping.response_ids:
+            spread_of(column, mapping.response_ids)
+    told = {one.criterion for one in mapping.verdicts}
+    for field in (*mapping.columns, *mapping.constants):
+        family, _, criterion = FieldName.of(field)
+        if told and criterion not in told and (criterion or family in _OF_WHOLE):
+            known = ", ".join(f"{family}@{one}" for one in sorted(told) if one) or "no verdict names a criterion"
+            raise InputError(f"{name}: {field} is mapped, and no verdict is about the same ({known})")
 
 
 def check_fields(
@@ -363,6 +329,6 @@ def quoted(text: str) -> str:
 
 def _bad_field(text: str, wording: Wording) -> str:
     field = text.partition("=")[0].strip(" :")
-    known = [*FIELDS, "responses.A", "models.A"]
+    known = [*FIELDS, "responses.A", "models.A", "verdict.JUDGE"]
     fields, hint = ", ".join(known), did_you_mean(field, known)
     return f"{wording.map_name} {text.strip()!r} is not FIELD=COLUMN with a field of {fields} (any response id).{hint}"

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from metajudge.reading.containers.lines import Line
-from metajudge.reading.guessed_values import is_judges_name, is_label_name
-from metajudge.reading.guessing import Guess, guess_mapping
+from metajudge.reading.guesses import Guess
+from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.inspection import guess_table, guess_tables
+from metajudge.reading.names import is_judges_name, is_label_name
 from tests.reading.conftest import Write
 
 PAIR = {"prompt": "?", "output_1": "x", "output_2": "y", "judge": "g"}
@@ -38,6 +39,40 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
             [SINGLE | {"response": str(n), "score": f"w{n}", "verdict": "pass"} for n in range(30)],
             "verdict=verdict",
             "",
+        ),
+        # A column a judge, a criterion, or both; the reason beside it.
+        (
+            [
+                {
+                    "id": n,
+                    "question": f"{n}?",
+                    "response": "x",
+                    "gpt-4": n,
+                    "Claude 3": n,
+                    "gpt-4 reason": "r",
+                    "human": n,
+                }
+                for n in (1, 2)
+            ],
+            "verdict.gpt-4=gpt-4|verdict.Claude 3=Claude 3|rationale.gpt-4=gpt-4 reason|label=human",
+            "judge verdict",
+        ),
+        (
+            [SINGLE | {"relevance_judge": 1, "relevance_human": 2, "tone_judge": 3}],
+            "verdict@relevance=relevance_judge label@relevance=relevance_human verdict@tone=tone_judge",
+            "verdict label",
+        ),
+        ([SINGLE | {"helpfulness": 1, "clarity": 2}], "verdict@helpfulness=helpfulness verdict@clarity=clarity", ""),
+        ([PAIR | {"rank_A": 1, "rank_B": 2}], "verdict=ranks:rank_A,rank_B", ""),
+        (
+            [{"instruction": "Do", "input": "x", "response": "y", "judge": "g", "score": 1}],
+            "question=texts:instruction,input verdict=score",
+            "",
+        ),
+        (
+            [{"model_a": "m", "model_b": "n", "winner": "model_a", "judge": "g", "id": 1}],
+            "models.A=model_a models.B=model_b verdict=winner id=id",
+            "responses.A",
         ),
         # A judge's score or label is the verdict, and a person's the label; what people said together is no verdict.
         ([SINGLE | {"judge_score": 4, "score": 2, "human_score": 5}], "verdict=judge_score label=human_score", ""),
@@ -76,7 +111,7 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
 )
 def test_columns_are_taken_by_names_and_values(rows: list[dict[str, Any]], expected: str, absent: str) -> None:
     found = guessed(*rows).mapping.columns
-    assert dict(one.split("=") for one in expected.split()).items() <= found.items()
+    assert dict(one.split("=") for one in expected.split("|" if "|" in expected else None)).items() <= found.items()
     assert not found.keys() & set(absent.split())
 
 

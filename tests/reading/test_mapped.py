@@ -263,3 +263,27 @@ def test_frames_read_people_as_the_command_line_does() -> None:
     assert said(one) == [("fail", "cy")]
     with pytest.warns(UserWarning, match="no judge's verdict is about the same item"):
         from_pandas(pandas.DataFrame([scored[0], scored[1] | {"a": "other"}]), SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "maps", "found"),
+    [
+        (
+            [{"id": "0", "q": "?", "a": "x", "one": 4, "two": 5, "h": 4}],
+            "id=id,question=q,responses.A=a,verdict.gpt-4=one,verdict.Claude 3=two,label=h",
+            [("0/gpt-4", "gpt-4", "4", "4"), ("0/Claude 3", "Claude 3", "5", "4")],
+        ),
+        (
+            [{"id": "000", "tone": 1, "truth": 2, "people": 2}],
+            "item_id=id,verdict@tone=tone,verdict@truth=truth,label@truth=people,judge:=g",
+            [("t:1/tone", "g", "1", "None"), ("t:1/truth", "g", "2", "2")],
+        ),
+        ([graded("[4, 4, 3]")], SINGLE, [(f"t:1/{n}", "g", v, "None") for n, v in ((1, "4"), (2, "4"), (3, "3"))]),
+        ([{"id": 1, "r": "A>C>B", "j": "g"}], "id=id,verdict=r,judge=j", [("1", "g", "A > C > B", "None")]),
+        ([{"id": 1, "a": 2, "b": 1, "j": "g"}], "id=id,verdict=ranks:a,b,judge=j", [("1", "g", "B>A", "None")]),
+    ],
+)
+def test_a_row_may_be_several_judgments(write: Write, rows: list[Any], maps: str, found: list[Any]) -> None:
+    source = opened(write("t.jsonl", *rows), maps)
+    assert [(one.id, one.judge, str(one.verdict), str(one.item.label)) for one in source] == found
+    assert len({one.item.id for one in source}) == (2 if "@" in maps else 1)

@@ -12,6 +12,8 @@ from metajudge.reading.containers.lines import BadLine, require_characters
 
 TURNS: Final = "turns:"
 """Before a column's name: its cells are lists of texts, one for each turn of a conversation, perhaps as JSON text."""
+TEXTS: Final = "texts:"
+"""Before the names of columns: their texts together, such as an instruction and its input (:func:`together`)."""
 LONGEST_LITERAL: Final = 1_000_000
 """Characters of the longest text that is read as a list or an object of Python."""
 
@@ -22,6 +24,8 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
         return data[column]
     if column.startswith(TURNS):
         return nested(cell(data, column.removeprefix(TURNS)))
+    if column.startswith(TEXTS):
+        return together(*(cell(data, one) for one in column.removeprefix(TEXTS).split(",")))
     value: Any = data
     for part in column.split("."):
         value = nested(value)
@@ -32,6 +36,22 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
         else:
             return None
     return value
+
+
+def together(*parts: Any) -> Any:
+    """An instruction with its input or its context as one text; what is alone stays as it is, None where all is empty.
+
+    Args:
+        parts: cells; a list of texts, as of passages, is one part, also as JSON text.
+    """
+    given = [one for one in map(_passages, parts) if one not in (None, "", [])]
+    return "\n\n".join(map(str, given)) if len(given) > 1 else given[0] if given else None
+
+
+def _passages(value: Any) -> Any:
+    found = nested(value)
+    texts = isinstance(found, list) and bool(found) and all(isinstance(one, str) for one in found)
+    return "\n\n".join(found) if texts else value.strip("\n") if isinstance(value, str) else value
 
 
 def first_of(row: Mapping[str, Any], *names: str) -> Any:

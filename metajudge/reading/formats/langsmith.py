@@ -22,7 +22,7 @@ from metajudge.reading.containers.cells import parsed
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.mapped import stem_of
+from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.own_notes import KEY, NAME, is_ours
 from metajudge.reading.people import PersonScore
 

@@ -15,7 +15,7 @@ from metajudge.reading.containers.lines import BadLine, Line, Reject, RunRow, So
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.conversations import exchange, text_of
 from metajudge.reading.formats.stated_scores import StatedScore, is_program, reason_text
-from metajudge.reading.mapped import stem_of
+from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.people import ByPeople, PersonScore, Target
 from metajudge.reading.reader import UNREADABLE, FoundJudgment, each, split, why
 from metajudge.reading.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary
