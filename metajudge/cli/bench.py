@@ -163,6 +163,7 @@ MEASUREMENTS = {
     "start": "metajudge.benchmarks.perf.start",
     "faults": "metajudge.benchmarks.perf.faults",
     "fuzz": "metajudge.benchmarks.perf.fuzz",
+    "tables": "metajudge.benchmarks.perf.tables",
     "voting": "metajudge.benchmarks.perf.voting",
     "free-evidence": "metajudge.benchmarks.free_evidence",
     "shrink": "metajudge.benchmarks.shrink",
@@ -183,9 +184,10 @@ def perf(
 
     overhead: time and CPU beside the models' own; million: vetting a large file; service: the HTTP service under load;
     start: starting a command; faults: failing models, networks, disks and processes; fuzz: broken replies through every
-    parser; voting: the voting rules beside other libraries; free-evidence: what verdicts kept without labels are worth;
-    shrink: the two numbers of the shipped default; probabilities: P(right) out of fold beside a model of fifteen lines;
-    promise: how often promises are broken on populations with a known truth, and what they keep.
+    parser; tables: what is read of mutated tables whose truth is known; voting: the voting rules beside other
+    libraries; free-evidence: what verdicts kept without labels are worth; shrink: the two numbers of the shipped
+    default; probabilities: P(right) out of fold beside a model of fifteen lines; promise: how often promises are broken
+    on populations with a known truth, and what they keep.
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")
