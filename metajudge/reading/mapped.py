@@ -20,7 +20,6 @@ from metajudge.reading.conversations import exchange, in_turns, is_chat, text_of
 from metajudge.reading.mapped_labels import (
     RowLabels,
     UnknownCell,
-    is_true,
     listed_labels,
     no_texts,
     vocabularies_of,
@@ -43,7 +42,7 @@ from metajudge.reading.mapping import (
 from metajudge.reading.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
 from metajudge.reading.reader import UNREADABLE, LineReader
 from metajudge.reading.scales import parse_scale
-from metajudge.reading.vocabulary import MOST_CATEGORIES, NoVerdict
+from metajudge.reading.vocabulary import MOST_CATEGORIES, NoVerdict, shown_order
 from metajudge.types import Category, Item, Judgment, Label, Message, digest
 from metajudge.types.label import combined
 
@@ -369,12 +368,7 @@ class MappedTable(LineReader):
         return found, None
 
     def _order(self, row: Line, item: Item) -> tuple[str, ...]:
-        ids, value = tuple(item.responses), self._value(row, "order")
-        if is_true(self._value(row, "swapped")):
-            return ids[::-1]
-        if value in (None, ""):
-            return ids
-        return tuple(value) if isinstance(value, str) and sorted(value) == sorted(ids) else names_in(value)
+        return shown_order(self._value(row, "order"), tuple(item.responses), self._value(row, "swapped"))
 
     def _meta(self, row: Line) -> dict[str, Any]:
         value = self._value(row, "meta")
