@@ -282,11 +282,12 @@ class Vocabulary:
         return None
 
     def _has_decimal_commas(self) -> bool:
-        """Whether the column's numbers say that a comma is a decimal one: beside whole numbers, or ``4,25``."""
-        decimals = [one.decimals for one in self._own if one.decimals is not None]
-        whole = any(one.of is None and one.decimals is None and one.value.is_integer() for one in self._own)
-        points = any(one.decimals is None and not one.value.is_integer() for one in self._own)
-        return not points and max(decimals, default=0) < 3 and (whole or 2 in decimals)
+        """Whether the column's numbers say that a comma is a decimal one: beside ``4``, or where all are whole or half."""
+        numbers = [one for one in self._own if one.of is None]
+        parts = {one.value % 1 for one in numbers if one.decimals is not None}
+        others = [one.value for one in numbers if one.decimals is None]
+        few = max((one.decimals or 0 for one in numbers), default=0) < 3
+        return few and all(one.is_integer() for one in others) and (bool(others) or parts == {0.0, 0.5})
 
     def _meaning(self, key: str) -> str | None:
         if key in self.values:
