@@ -46,17 +46,16 @@ class Question:
     field: str = "verdict"
 
 
-_FIELDS: Final = {
-    "verdict": Question("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
-    "question": Question("column", "question", "Which column has the question?", "--map question=COLUMN"),
-    "responses.A": Question(
-        "responses",
-        "responses",
-        "Which columns have the responses (two, with a comma between; one for grades)?",
+_WHICH: Final[tuple[tuple[Kind, str, str, str], ...]] = (
+    ("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
+    ("column", "question", "Which column has the question?", "--map question=COLUMN"),
+    (
+        *("responses", "responses", "Which columns have the responses (two, with a comma between; one for grades)?"),
         "--map responses.A=COLUMN,responses.B=COLUMN",
     ),
-    "judge": Question("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
-}
+    ("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
+)
+_FIELDS: Final = {one[1].replace("responses", "responses.A"): Question(*one) for one in _WHICH}
 
 
 def questions_of(found: Inspection) -> list[Question]:
@@ -64,7 +63,7 @@ def questions_of(found: Inspection) -> list[Question]:
     mapping = found.mapping
     if mapping is None:
         return []
-    missing = [replace(_FIELDS[name], choices=found.columns) for name in _FIELDS if name in mapping.missing()]
+    missing = [replace(one, choices=found.columns) for name, one in _FIELDS.items() if name in mapping.missing()]
     asked = missing or _about_values(found, mapping)
     if found.turns is not None and not asked:
         text = f"Responses have up to {found.turns} turns. Which one was judged: a number, a column, or {LAST}?"

@@ -282,7 +282,7 @@ class Vocabulary:
         return None
 
     def _has_decimal_commas(self) -> bool:
-        """Whether the column's numbers say that a comma is a decimal one: beside ``4``, or where all are whole or half."""
+        """Whether the column says that a comma is a decimal one: beside ``4``, or where all are whole or half."""
         numbers = [one for one in self._own if one.of is None]
         parts = {one.value % 1 for one in numbers if one.decimals is not None}
         others = [one.value for one in numbers if one.decimals is None]
