@@ -25,6 +25,7 @@ from metajudge.reading.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite
+from metajudge.types.judgment import Id
 from metajudge.types.right import Right, parse_right
 
 
@@ -55,8 +56,8 @@ class PersonLabel(Finite):
         time: when.
     """
 
-    id: str | None = Field(default=None, min_length=1, max_length=1000)
-    item_id: str | None = Field(default=None, min_length=1, max_length=1000)
+    id: Id | None = Field(default=None, max_length=1000)
+    item_id: Id | None = Field(default=None, max_length=1000)
     response: str | None = Field(default=None, min_length=1, max_length=1000)
     value: bool | int | float | Annotated[str, Field(min_length=1, max_length=1000)] | list[list[str]]
     annotator: str | None = Field(default=None, min_length=1, max_length=300)

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -10,7 +12,7 @@ from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, map
 from metajudge.cli.inspect import cut, print_record
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
-from metajudge.reading.importing import Question, answered, changed, questions_of
+from metajudge.reading.importing import Question, answered, changed, listed, questions_of
 from metajudge.reading.inspection import Inspection, inspect_input
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.saved_maps import save_map
@@ -165,42 +167,61 @@ def _settled(found: Inspection) -> Inspection:
     return found
 
 
-def _talked(found: Inspection) -> Inspection:
-    """Asks what is open, shows what that gives, and takes changes until it is accepted."""
-    told: set[str] = set()
-    while True:
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Where a conversation stands: the last look, what is still to be asked, and what was answered since."""
+
+    found: Inspection
+    asked: list[Question]
+    mapping: FieldMap
+    dropped: frozenset[str] = frozenset()
+
+    def answered(self, mapping: FieldMap, told: Collection[str] = ()) -> "_Step":
+        """The next step. A column that is no longer used is not guessed to be anything again."""
+        gone = {one for one in self.mapping.used_columns - mapping.used_columns if one in self.found.columns}
+        dropped = (self.dropped | gone) - mapping.used_columns
+        if len(self.asked) > 1 and dropped == self.dropped:
+            return _Step(self.found, self.asked[1:], mapping, dropped)
+        found = inspect_input(self.found.name, mapping, records=RECORDS, dropped=dropped)
+        return _Step.at(found, dropped, told)
+
+    @classmethod
+    def at(cls, found: Inspection, dropped: frozenset[str] = frozenset(), told: Collection[str] = ()) -> "_Step":
+        """The step that a look leads to; ``told`` has what is not asked again."""
         asked = [one for one in questions_of(found) if one.about not in told]
-        if asked and found.mapping is not None:
-            mapping = found.mapping
-            for one in asked:
-                mapping = _ask(one, mapping, found)
-                told |= {one.about} if one.kind == "turn" else set()
-            found = _again(found, mapping)
-            continue
-        print_records(found)
-        text = typer.prompt(
-            "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it; q leaves", default="", show_default=False
-        ).strip()
+        return cls(found, asked, found.mapping or FieldMap(), dropped)
+
+
+def _talked(found: Inspection) -> Inspection:
+    """Asks what is open, shows what that gives, and takes changes until it is accepted; ``b`` goes back a step."""
+    step, before, told = _Step.at(found), list[_Step](), set[str]()
+    while True:
+        question = step.asked[0] if step.asked else None
+        if question is None:
+            print_records(step.found)
+            asked = "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it, FIELD= drops it; b goes back, q leaves"
+            text = typer.prompt(asked, default="", show_default=False).strip()
+        else:
+            if question.choices:
+                typer.echo(f"  By number: {listed(question)}; b goes back.")
+            text = typer.prompt(question.text, default=question.default).strip()
         if text in ("q", "quit", "exit"):
             typer.echo("Nothing was saved.")
             raise typer.Exit(ExitCode.USAGE)
-        if not text and found.judgments:
-            return found
-        if text and found.mapping is not None:
+        if text == "b":
+            step = before.pop() if before else step
+            told.clear()
+        elif question is None and not text and step.found.judgments:
+            return step.found
+        elif text:
             try:
-                found = _again(found, changed(found.mapping, text, found.columns))
+                columns = step.found.columns
+                mapping = (
+                    answered(step.mapping, question, text, columns)
+                    if question
+                    else changed(step.mapping, text, columns)
+                )
+                told |= {question.about} if question is not None and question.kind == "turn" else set()
+                step, before = step.answered(mapping, told), [*before, step]
             except InputError as error:
                 typer.echo(f"  {error}")
-
-
-def _ask(question: Question, mapping: FieldMap, found: Inspection) -> FieldMap:
-    while True:
-        text = typer.prompt(question.text, default=question.default)
-        try:
-            return answered(mapping, question, text, found.columns)
-        except InputError as error:
-            typer.echo(f"  {error}")
-
-
-def _again(found: Inspection, mapping: FieldMap) -> Inspection:
-    return inspect_input(found.name, mapping, records=RECORDS)

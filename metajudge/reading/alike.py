@@ -67,4 +67,5 @@ def retold(known: Judgment, name: str, item: Item, judge: str, rationale: str) -
     if not ("!" <= name[:1] <= "~" and "!" <= judge[:1] <= "~" and name.isascii() and judge.isascii()):
         return None
     meta = deepcopy(known.meta) if known.meta else {}
-    return known.model_copy(update={"id": name, "item": item, "judge": judge, "rationale": rationale, "meta": meta})
+    said = {"id": name, "item": item, "judge": judge.strip(), "rationale": rationale, "meta": meta}
+    return known.model_copy(update=said)

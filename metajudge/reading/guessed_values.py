@@ -11,16 +11,9 @@ from metajudge.reading.containers.tables import Survey
 from metajudge.reading.mapped_labels import vocabularies_of
 from metajudge.reading.mapping import FLAGS, FieldMap
 from metajudge.reading.names import side_of
-from metajudge.reading.vocabulary import UnknownValueError
+from metajudge.reading.vocabulary import UnknownValueError, unclear
 
-SIDES: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("left", "links", "gauche", "izquierda", "first"), 0),
-    **dict.fromkeys(("right", "rechts", "droite", "derecha", "second"), 1),
-}
-"""Words for the first and the second of two responses."""
-_TIES: Final = frozenset(["unentschieden", "gleich", "remis", "égalité", "empate", "pareggio"])
-"""Words for a tie in other languages."""
-_USUAL_TIES: Final = frozenset(["c", "0.5"])
+_USUAL_TIES: Final = frozenset(["c", "0.5", "1.5"])
 """What often stands for a tie, but may also be a third response or a score."""
 _DEPTH: Final = 3
 _TEXT: Final = 12
@@ -30,17 +23,9 @@ _TIE_WIDTH: Final = 0.1
 """The share of a scale that is proposed as a tie."""
 
 
-def meant(value: str, ids: Sequence[str]) -> str | None:
-    """What a word means that is no verdict everywhere: a side of two or a tie; None for any other, and for numbers."""
-    word = value.strip().casefold()
-    if word in _TIES:
-        return "tie"
-    return ids[SIDES[word]] if word in SIDES and len(ids) == 2 else None
-
-
-def suggested(value: str, ids: Sequence[str]) -> str | None:
+def suggested(value: str) -> str | None:
     """What to propose where a person is asked for a value's meaning; None where nothing is likely."""
-    return "tie" if value.strip().casefold() in _USUAL_TIES else meant(value, ids)
+    return "tie" if value.strip().casefold() in _USUAL_TIES else None
 
 
 def paired_columns(names: Sequence[str], survey: Survey) -> dict[str, str]:
@@ -152,38 +137,37 @@ def example_ranges(low: float, high: float, ids: Sequence[str] = ("A", "B")) -> 
     return f"..{ends[0]}={second},{ends[0]}..{ends[1]}=tie,{ends[1]}..={first}"
 
 
-def asked(field: str, column: str, values: Sequence[str], counts: Counter[str], several: bool) -> str:
+def asked(field: str, column: str, unknown: Counter[str], several: bool) -> str:
     """What a person must say of values that mean nothing by themselves."""
-    choices = "an id, A>B, tie or none" if several else "a number, a word or none"
-    models = "; for models' names map models.A and models.B" if several else ""
-    span = numbers_in(counts) if field == "verdict" and several else None
+    span = numbers_in(unknown) if field == "verdict" and several else None
     if span is not None:
         return (
             f"{column!r} has numbers from {span[0]:g} to {span[1]:g}: say which mean which response, such as "
             f"--map-values '{example_ranges(*span)}' (`metajudge import` asks)"
         )
-    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:8]) + (", ..." if len(values) > 8 else "")
+    choices = "an id, A>B, tie or none" if several else "a number, a word or none"
+    models = "; for models' names map models.A and models.B" if several else ""
     what = field.split(".")[0]
     return (
-        f"{shown} in {column!r} are no {what}s here: say what each means, --map-values "
-        f"'{','.join(f'{value}=MEANING' for value in values[:8])}' ({choices}; before a value {what}: where it means "
-        f"this in {what}s alone){models}"
+        f"{unclear(column, unknown, what)}: say what each means, --map-values "
+        f"'{','.join(f'{value}=MEANING' for value in list(unknown)[:8])}' ({choices}; before a value {what}: where it "
+        f"means this in {what}s alone){models}"
     )
 
 
-def unknown_values(survey: Survey, mapping: FieldMap, field: str = "verdict") -> list[str]:
-    """Values of a field's column that mean nothing here, in the order of their first row."""
+def unknown_values(survey: Survey, mapping: FieldMap, field: str = "verdict") -> Counter[str]:
+    """How often values of a field's column occur that mean nothing here, in the order of their first row."""
     of_verdicts, of_labels, _ = vocabularies_of(mapping, survey, FLAGS)
     vocabulary = of_verdicts if field == "verdict" else of_labels
     models = {name: survey.keys(model) for name, model in mapping.model_columns.items()}
-    found: dict[str, None] = {}
+    found = Counter[str]()
     for number, value in enumerate(survey.cells(mapping.columns[field])):
         names = {name: keys[number] for name, keys in models.items()}
         try:
             vocabulary.read_named(value, mapping.response_ids, names, mapping.response_columns, None)
         except UnknownValueError:
-            found[key_of(value)] = None
-    return list(found)
+            found[key_of(value)] += 1
+    return found
 
 
 def _length(survey: Survey, name: str) -> float:

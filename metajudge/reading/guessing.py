@@ -86,14 +86,14 @@ class _Guesser:
         self._find_by_values()
         self._find_question_in_chat()
         self._drop_ambiguous_ids()
-        values = self._values()
+        self._ask_about_values()
         found = self._columns
         texts = ("question", "responses", "rationale")
         found |= {name: known.inside(self._survey, one) for name, one in found.items() if name.split(".")[0] in texts}
         found |= known.as_turns(self._survey, found)
         fields = [replace(one, column=found[name]) for name, one in self._fields.items()]
-        whole = completed(FieldMap(columns=found, values=values), self._names, self._survey)
-        guess = Guess(fields, dict(whole.constants), values, self._verdicts, self._problems)
+        whole = completed(FieldMap(columns=found), self._names, self._survey)
+        guess = Guess(fields, dict(whole.constants), {}, self._verdicts, self._problems)
         guess.problems += [MISSING[name] for name in guess.mapping.missing()]
         return guess
 
@@ -351,7 +351,7 @@ class _Guesser:
         if not self._verdict_columns and len(ids) > 1:
             for name in known.few_values([name for name in self._free if not is_label_name(name)], self._survey):
                 unknown = [value for value in self._unknown(name) if value not in ("1", "2")]
-                if all(known.suggested(value, ids) for value in unknown):
+                if all(known.suggested(value) for value in unknown):
                     self._verdicts = Counter(self._survey.keys(name))
                     self._take("verdict", name, "low", "all of its values are verdicts")
                     break
@@ -439,35 +439,25 @@ class _Guesser:
                 return False
         return True
 
-    def _values(self) -> dict[str, str]:
-        """Meanings for words that are not understood as they are; numbers and marks are asked about."""
+    def _ask_about_values(self) -> None:
+        """Notes the values that mean nothing by themselves; what they mean is never guessed."""
         ids = self._ids
-        found: dict[str, str] = {}
         for name, column in self._columns.items() if ids else ():
             if FieldName.of(name).family not in ("verdict", "label") or column.startswith(PREFIX):
                 continue
             unknown = self._unknown(column, name)
             if len(ids) == 1:  # a text is no verdict, whatever it may mean
-                unknown = [value for value in unknown if len(value) <= MOST_CHARACTERS]
-            meanings = {value: meaning for value in unknown if (meaning := known.meant(value, ids)) is not None}
-            left = [value for value in unknown if value not in meanings]
-            if any(known.suggested(value, ids) is None for value in left):  # "right" may be the opposite of "wrong"
-                left += [value for value in meanings if value.casefold() in known.SIDES]
-                meanings = {value: meaning for value, meaning in meanings.items() if value not in left}
-            found |= meanings
-            if ties := [value for value, meaning in meanings.items() if meaning == "tie"]:
-                self._problems.append(f"{', '.join(map(repr, ties))} in {column!r} are taken for ties; check that")
-            if left:
-                self._problems.append(known.asked(name, column, left, Counter(self._survey.keys(column)), len(ids) > 1))
-        return found
+                unknown = Counter({one: count for one, count in unknown.items() if len(one) <= MOST_CHARACTERS})
+            if unknown:
+                self._problems.append(known.asked(name, column, unknown, len(ids) > 1))
 
-    def _unknown(self, column: str, name: str = "verdict") -> list[str]:
+    def _unknown(self, column: str, name: str = "verdict") -> Counter[str]:
         """Values that mean nothing, each of a list of them."""
         plain = {one: own for one, own in self._columns.items() if FieldName.of(one).family not in ("verdict", "label")}
         family = FieldName.of(name).family
         beside = {one: own for one, own in self._columns.items() if one == family} if name == family else {}
         if any(is_draws(nested(value), self._ids) for value in self._survey.cells(column)):
-            return []
+            return Counter()
         return known.unknown_values(self._survey, FieldMap(columns={**plain, **beside, family: column}), family)
 
 

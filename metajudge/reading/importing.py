@@ -9,6 +9,7 @@ from metajudge.errors import InputError
 from metajudge.reading.guessed_values import example_ranges, suggested
 from metajudge.reading.inspection import Inspection
 from metajudge.reading.mapping import FieldMap, did_you_mean, parse_map, parse_values
+from metajudge.reading.vocabulary import NONE, TIE, seen
 from metajudge.types import letters
 
 Kind = Literal["column", "judge", "responses", "value", "numbers", "turn"]
@@ -16,6 +17,9 @@ Kind = Literal["column", "judge", "responses", "value", "numbers", "turn"]
 MOST_ASKED: Final = 12
 """Values that are asked about one by one; a column with more of them is no column of verdicts."""
 LAST: Final = "last"
+DROP: Final = "drop this column"
+_SAID: Final = {TIE: "a tie", NONE: "no verdict"}
+"""What a choice says, where it is no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Question:
         text: the question, for people.
         flag: what answers it on the command line.
         default: the answer if there is none; None where there must be one.
+        choices: answers that can be given by their number, from 1 on.
+        field: the field whose column has the value.
     """
 
     kind: Kind
@@ -36,19 +42,20 @@ class Question:
     text: str
     flag: str
     default: str | None = None
+    choices: tuple[str, ...] = ()
+    field: str = "verdict"
 
 
-_FIELDS: Final = {
-    "verdict": Question("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
-    "question": Question("column", "question", "Which column has the question?", "--map question=COLUMN"),
-    "responses.A": Question(
-        "responses",
-        "responses",
-        "Which columns have the responses (two, with a comma between; one for grades)?",
+_WHICH: Final[tuple[tuple[Kind, str, str, str], ...]] = (
+    ("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
+    ("column", "question", "Which column has the question?", "--map question=COLUMN"),
+    (
+        *("responses", "responses", "Which columns have the responses (two, with a comma between; one for grades)?"),
         "--map responses.A=COLUMN,responses.B=COLUMN",
     ),
-    "judge": Question("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
-}
+    ("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
+)
+_FIELDS: Final = {one[1].replace("responses", "responses.A"): Question(*one) for one in _WHICH}
 
 
 def questions_of(found: Inspection) -> list[Question]:
@@ -56,7 +63,8 @@ def questions_of(found: Inspection) -> list[Question]:
     mapping = found.mapping
     if mapping is None:
         return []
-    asked = [_FIELDS[name] for name in _FIELDS if name in mapping.missing()] or _about_values(found, mapping)
+    missing = [replace(one, choices=found.columns) for name, one in _FIELDS.items() if name in mapping.missing()]
+    asked = missing or _about_values(found, mapping)
     if found.turns is not None and not asked:
         text = f"Responses have up to {found.turns} turns. Which one was judged: a number, a column, or {LAST}?"
         asked.append(Question("turn", "turn", text, "--map turn=COLUMN, or --map turn:=1", LAST))
@@ -64,7 +72,8 @@ def questions_of(found: Inspection) -> list[Question]:
 
 
 def _about_values(found: Inspection, mapping: FieldMap) -> list[Question]:
-    ids = mapping.response_ids
+    ids, field = mapping.response_ids, found.unknown_in
+    column = mapping.columns.get(field, field)
     if not found.unknown:
         return []
     if found.numbers is not None:
@@ -74,13 +83,20 @@ def _about_values(found: Inspection, mapping: FieldMap) -> list[Question]:
         text = f"Verdicts are numbers from {low:g} to {high:g}. {means}"
         return [Question("numbers", "verdict", text, f"--map-values {shlex.quote(example)}")]
     if len(found.unknown) > MOST_ASKED:
-        many = f"{mapping.columns['verdict']!r} has {len(found.unknown)} different values that are no verdicts."
-        return [replace(_FIELDS["verdict"], text=f"{many} {_FIELDS['verdict'].text}")]
-    mean = f"mean ({', '.join(ids)}, {ids[0]}>{ids[1]}, tie or none)?"
-    flags = {value: f"--map-values {shlex.quote(f'{value}=MEANING')}" for value in found.unknown}
+        many = f"{column!r} has {len(found.unknown)} different values that are no {field.split('.')[0]}s."
+        return [replace(_FIELDS["verdict"], text=f"{many} {_FIELDS['verdict'].text}", choices=found.columns)]
+    several = len(ids) > 1
+    text = f"{column} has {seen(found.unknown)}."
+    means = f"{', '.join(ids)}, {ids[0]}>{ids[1]}, tie or none" if several else "a number after =, a word or none"
+    choices = (*ids, TIE, NONE, DROP) if several else (NONE, DROP)
+    before = "" if field == "verdict" else "label:"
     return [
-        Question("value", value, f"What does {value!r} {mean}", flag, suggested(value, ids))
-        for value, flag in flags.items()
+        Question(
+            *("value", value, f"{text} What does {value} mean ({means})?"),
+            *(f"--map-values {shlex.quote(f'{before}{value}=MEANING')}", suggested(value) if several else None),
+            *(choices, field),
+        )
+        for value in found.unknown
     ]
 
 
@@ -88,19 +104,25 @@ def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence
     """The mapping with an answer in it.
 
     Args:
+        text: the answer, or its number among the question's choices; after ``=`` a number is no choice.
         columns: of the table; a name that is none of them is a name only where one is asked for.
 
     Raises:
         InputError: the answer names no column, or is no meaning.
     """
-    text = text.strip()
+    text = _chosen(text.strip(), question.choices)
     match question.kind:
+        case "value" if text == DROP:
+            return without(mapping, question.field)
         case "value":
-            return mapping.updated(values=parse_values([f"{question.about}={text}"]))
+            if not text:
+                raise InputError("say what it means")
+            before = "" if question.field == "verdict" else "label:"
+            return mapping.updated(values={f"{before}{question.about}": text})
         case "numbers":
             return mapping.updated(values=parse_values([text]))
         case "responses":
-            names = [_column(part, columns) for part in text.split(",") if part.strip()]
+            names = [_column(_chosen(one.strip(), columns), columns) for one in text.split(",") if one.strip()]
             if not names:
                 raise InputError("say at least one column")
             return mapping.updated({f"responses.{letters(place)}": name for place, name in enumerate(names)})
@@ -115,12 +137,38 @@ def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence
             return mapping.updated(given) if text in columns else mapping.updated(constants=given)
 
 
+def _chosen(text: str, choices: Sequence[str]) -> str:
+    """The choice with this number; the text itself where it is none, or one of them."""
+    if text in choices or not text.isascii() or not text.isdigit() or not 1 <= int(text[:4]) <= len(choices):
+        return text.removeprefix("=")
+    return choices[int(text) - 1]
+
+
+def listed(question: Question) -> str:
+    """The choices with their numbers, in one line."""
+    return ", ".join(f"{place} {_SAID.get(one, one)}" for place, one in enumerate(question.choices, start=1))
+
+
+def without(mapping: FieldMap, field: str) -> FieldMap:
+    """The mapping without what it says of a field."""
+    return FieldMap(
+        columns={name: column for name, column in mapping.columns.items() if name != field},
+        constants={name: text for name, text in mapping.constants.items() if name != field},
+        values=mapping.values,
+    )
+
+
 def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
     """The mapping with a change as on the command line: ``verdict=winner``, ``judge:=NAME``, or ``C=tie`` for a value.
+
+    ``label=`` drops what was taken for the label.
 
     Raises:
         InputError: the change is none of these, or names no column.
     """
+    field, sign, column = (part.strip() for part in text.partition("="))
+    if sign and not column and field in mapping.columns | mapping.constants:
+        return without(mapping, field)
     try:
         given = parse_map([text])
     except InputError:

@@ -1,7 +1,7 @@
 """A look at an input before it is read: its format, a guess at its columns, some records, counts and problems."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -126,7 +126,8 @@ class Inspection:
         mapping: which column is what; None for formats that need none.
         fields: the reasons of a guess.
         columns: of a table that needs a mapping; ``samples`` has the first different values of each, as text.
-        unknown: values of the verdict among the first rows that mean nothing.
+        unknown: how often values among the first rows occur that mean nothing: of the verdict, else of a label.
+        unknown_in: the field whose column has them.
         numbers: the lowest and the highest of them, where they are many different numbers.
         turns: the most turns of a conversation among the first rows, where no column says which one was judged.
         judgments: counted over the whole input; None where it cannot be read yet.
@@ -150,7 +151,8 @@ class Inspection:
     fields: list[FieldGuess] = field(default_factory=list)
     columns: tuple[str, ...] = ()
     samples: dict[str, list[str]] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+    unknown_in: str = "verdict"
     numbers: tuple[float, float] | None = None
     turns: int | None = None
     judgments: int | None = None
@@ -179,6 +181,7 @@ def inspect_input(
     join: Join | None = None,
     right: Right | None = None,
     as_table: bool = False,
+    dropped: Collection[str] = (),
 ) -> Inspection:
     """Looks at a file or folder, all of it where it can be read.
 
@@ -190,6 +193,7 @@ def inspect_input(
         join: adds labels of another file; None without any.
         right: what counts as right; None for the default of each kind of verdict.
         as_table: whether to guess at the columns of a file of another tool's format, too.
+        dropped: columns that are not guessed to be anything.
 
     Raises:
         InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
@@ -210,7 +214,7 @@ def inspect_input(
             raise
         known = given or saved_map(name) or FieldMap()
         check_columns(known, table.columns(), name)
-        guess = guess_mapping(table.columns(), survey.rows)
+        guess = guess_mapping([one for one in table.columns() if one not in dropped], survey.rows)
     mapping = _merged(guess.mapping, known)
     try:
         found = counted(mapping)
@@ -280,10 +284,14 @@ class LabelsError(InputError):
 
 def _open_values(found: Inspection, mapping: FieldMap, survey: Survey) -> None:
     """Notes what the values of a mapping's columns leave open."""
-    column = mapping.columns.get("verdict")
-    if column is not None and len(mapping.response_ids) > 1 and not column.startswith(PREFIX):
-        found.unknown = unknown_values(survey, mapping)
-        found.numbers = numbers_in(Counter(survey.keys(column))) if found.unknown else None
+    for name, column in sorted(mapping.columns.items(), key=lambda one: one[0] != "verdict"):
+        if name.split(".")[0] not in ("verdict", "label") or column.startswith(PREFIX) or not mapping.response_ids:
+            continue
+        if unknown := unknown_values(survey, mapping, name):
+            found.unknown, found.unknown_in = unknown, name
+            pairs = name == "verdict" and len(mapping.response_ids) > 1
+            found.numbers = numbers_in(Counter(survey.keys(column))) if pairs else None
+            break
     if "turn" not in mapping.columns and "turn" not in mapping.constants:
         turns = [0]
         for name in mapping.response_columns.values():

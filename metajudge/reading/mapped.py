@@ -14,20 +14,13 @@ from metajudge.reading.containers.cells import cell, names_in, nested
 from metajudge.reading.containers.lines import BadLine, Line, Reject
 from metajudge.reading.containers.tables import Survey, Table
 from metajudge.reading.mapped_items import RowItems, object_in, stem_of
-from metajudge.reading.mapped_labels import (
-    RowLabels,
-    UnknownCell,
-    is_true,
-    listed_labels,
-    vocabularies_of,
-    vocabulary_fault,
-)
+from metajudge.reading.mapped_labels import RowLabels, UnknownCell, listed_labels, vocabularies_of, vocabulary_fault
 from metajudge.reading.mapping import FLAGS, JUDGED, FieldMap, Wording, check_columns, check_fields
 from metajudge.reading.people import ByPeople, PersonScore, Target, named_score, person_score_of, says_who
 from metajudge.reading.reader import UNREADABLE, FoundJudgment, LineReader, attempt
 from metajudge.reading.spread import columns_in, is_flag, tie_beside
 from metajudge.reading.textless import completed, is_draws, no_texts
-from metajudge.reading.vocabulary import MOST_CATEGORIES, NoVerdict
+from metajudge.reading.vocabulary import MOST_CATEGORIES, NoVerdict, shown_order
 from metajudge.types import AnyVerdict, Category, Item, Judgment, digest
 
 _SAYS = frozenset(("verdict", "no_verdict", "instruction", "order", "swapped", "labels", "meta"))
@@ -249,12 +242,7 @@ class RowJudgments:
         return found, None
 
     def _order(self, row: Line, item: Item) -> tuple[str, ...]:
-        ids, value = tuple(item.responses), self.people.value(row, "order")
-        if is_true(self.people.value(row, "swapped")):
-            return ids[::-1]
-        if value in (None, ""):
-            return ids
-        return tuple(value) if isinstance(value, str) and sorted(value) == sorted(ids) else names_in(value)
+        return shown_order(self.people.value(row, "order"), tuple(item.responses), self.people.value(row, "swapped"))
 
     def _meta(self, row: Line) -> dict[str, Any]:
         value = self.people.value(row, "meta")

@@ -19,7 +19,7 @@ from metajudge.reading.mapping import FieldMap, Wording
 from metajudge.reading.people import time_of
 from metajudge.reading.scales import on_scale
 from metajudge.reading.spread import PREFIX, Spread, spread_of
-from metajudge.reading.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside
+from metajudge.reading.vocabulary import InfiniteValueError, NoVerdict, UnknownValueError, Vocabulary, beside, unclear
 from metajudge.types import AnyVerdict, Item, Label
 from metajudge.types.label import Chosen, as_ruling, chosen_in
 
@@ -248,8 +248,9 @@ def vocabularies_of(mapping: FieldMap, survey: Survey, wording: Wording) -> tupl
             seen[name] = Counter(survey.keys(column))
     judged = seen.get("verdict", Counter[str]())
     labels = {value for name, values in seen.items() if name != "verdict" for value in values}
-    verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels))
-    label = Vocabulary(mapping.values, categories=True, column="label", beside=beside(labels, judged))
+    other = bool({"order", "swapped"} & mapping.columns.keys())
+    verdict = Vocabulary(mapping.values, categories=True, beside=beside(judged, labels), shown=other)
+    label = Vocabulary(mapping.values, categories=True, column="label", beside=beside(labels, judged), shown=other)
     told = []
     for name, counts in seen.items():
         what, known = ("verdicts", verdict) if name == "verdict" else ("labels", label)
@@ -282,11 +283,10 @@ def vocabulary_fault(
         name: of the file.
         wording: how messages name what the user gives.
     """
-    shown = ", ".join(f"{value!r} ({count})" for value, count in list(unknown.items())[:8])
-    more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
     ids: Sequence[str] = mapping.response_ids
     number, field = first[next(iter(unknown))]
-    column = mapping.columns.get(field, mapping.columns.get("verdict"))
+    column = mapping.columns.get(field) or mapping.columns.get("verdict", field)
+    what = "verdict" if field == "verdict" else "label"
     advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
     models = (
         ""
@@ -295,6 +295,6 @@ def vocabulary_fault(
         f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
     )
     return (
-        f"{name}: {shown}{more} in column {column!r} are no verdicts here, first at {name}:{number}: {field}. Say what "
+        f"{name}: {unclear(column, unknown, what)}, first at {name}:{number}: {field}. Say what "
         f"each means: {wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
     )

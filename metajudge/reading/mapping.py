@@ -95,6 +95,8 @@ _NAME = r"[^=,@:\s](?:[^=,@]*[^=,@:\s])?"
 _PLAIN = rf"(?:{'|'.join(_OF_JUDGES)})\.{_NAME}|(?:{'|'.join(_FAMILIES)})\.{ID_PATTERN}|{'|'.join(FIELDS)}"
 _FIELD = rf"(?:{_PLAIN})(?:@{_NAME})?"
 _PAIR = re.compile(rf"\s*({_FIELD})\s*(:?=)(.*)", re.S)
+_MEANINGS = re.compile(r"(?:[+-]?\d+,\d+\s*=)?[^,]+")
+"""A part of the meanings of values; the comma of ``4,5=4.5`` divides nothing."""
 _NEXT = re.compile(rf",(?=\s*{_FIELD}\s*:?=)")
 
 
@@ -253,7 +255,7 @@ def parse_values(texts: Sequence[str]) -> dict[str, str]:
         InputError: a part without ``=``, or a value with two meanings.
     """
     values: dict[str, str] = {}
-    for part in (part.strip() for text in texts for part in text.split(",") if part.strip()):
+    for part in (part.strip() for text in texts for part in _MEANINGS.findall(text) if part.strip()):
         value, sign, meaning = (piece.strip() for piece in part.partition("="))
         if not sign or not value or not meaning:
             raise InputError(f"--map-values {part!r} is not VALUE=MEANING, such as C=tie, 1=A>B, pass=1 or error=none")

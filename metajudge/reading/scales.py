@@ -1,19 +1,19 @@
 """Scales as a mapping or a column declares them: ``1..5`` for grades, ``poor<fair<good`` for ordered categories."""
 
-import math
 import re
 from typing import Any
 
 import orjson
 
-from metajudge.reading.containers.cells import parsed
+from metajudge.reading.containers.cells import key_of, parsed
 from metajudge.reading.containers.lines import BadLine
 from metajudge.types import AnyVerdict, Category, Grade
 from metajudge.types.judgment import Scale
+from metajudge.types.written import written
 
 _RANGE = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:\.\.|-)\s*([+-]?\d+(?:\.\d+)?)\s*")
 _NOTHING = frozenset(["", "nan", "none", "null", "n/a"])
-_BOOLEANS = {"true": 1.0, "false": 0.0}
+_BOOLEANS = {"true": "1", "false": "0"}
 _SHOWN = 60
 
 
@@ -21,26 +21,22 @@ def grade_of(value: Any, name: str) -> tuple[Grade | None, str | None]:
     """A score as a grade, or why there is none.
 
     Args:
-        value: a number, also as text; true and false, also as text, are 1 and 0; nothing and NaN are no grade.
+        value: a number, also as text and as people write it (``4/5``); true and false, also as text, are 1 and 0;
+            nothing and NaN are no grade.
         name: of the field, for messages.
 
     Raises:
         BadLine: an infinite number, or no number at all.
     """
-    text = str(value).strip().casefold()
-    if value is None or text in _NOTHING:
+    text = key_of(value)
+    if text.casefold() in _NOTHING:
         return None, f"{name!r} has no value"
-    if text in _BOOLEANS:
-        return Grade(_BOOLEANS[text]), None
-    try:
-        number = float(text) if isinstance(value, int | float | str) else None
-    except ValueError:
-        number = None
-    if number is None:
-        raise BadLine(f"{name!r} must be a number, not {str(value)[:_SHOWN]!r}")
-    if math.isinf(number):
-        raise BadLine(f"{name!r} is infinite, which is no grade")
-    return Grade(number), None
+    number = written(_BOOLEANS.get(text.casefold(), text)) if isinstance(value, int | float | str) else None
+    if number is None or number.decimals is not None:
+        infinite = text.lstrip("+-").casefold() in ("inf", "infinity")
+        fault = "is infinite, which is no grade" if infinite else f"must be a number, not {text[:_SHOWN]!r}"
+        raise BadLine(f"{name!r} {fault}")
+    return Grade(number.value), None
 
 
 def parse_scale(value: Any) -> Scale | None:

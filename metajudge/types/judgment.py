@@ -7,7 +7,7 @@ from operator import not_
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from orjson import Fragment
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from metajudge.types.digests import json_bytes, raw_digest
 from metajudge.types.frozen import Data, Frozen, left_out
@@ -17,6 +17,10 @@ from metajudge.types.right import DEFAULTS, Right, is_right
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of, parse_verdict
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strip_whitespace=True)]
+"""Who judged; white space around a name is no part of it."""
+Id = Annotated[NonEmpty, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
+"""A text; a whole number in JSON is taken as its text."""
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 
 Defaulted: TypeAlias = Literal["judge", "id", "item_id"]
@@ -48,13 +52,15 @@ class Item(Frozen):
     ``question_id`` is part of no digest at all: it says which items are no independent observations.
     """
 
-    id: NonEmpty
+    id: Id
     question: str
     responses: dict[ResponseId, str] = Field(min_length=1)
     category: str | None = None
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
     reference: str | None = Field(default=None, description="A reference answer, where there is one.")
-    models: dict[str, str] | None = Field(default=None, description="Response id -> the model that wrote it.")
+    models: dict[str, Annotated[str, StringConstraints(strip_whitespace=True)]] | None = Field(
+        default=None, description="Response id -> the model that wrote it."
+    )
     labels: tuple[Label, ...] = left_out("What people say is right, one entry each.", ())
     scale: Scale | None = Field(
         default=None,
@@ -65,7 +71,7 @@ class Item(Frozen):
     metadata: Data[dict[str, dict[str, Any]]] | None = left_out(
         "Response id -> what is known of it, such as tokens or latency."
     )
-    question_id: NonEmpty | None = left_out("Items with the same one are one unit of dependence.")
+    question_id: Id | None = left_out("Items with the same one are one unit of dependence.")
 
     @model_validator(mode="before")
     @classmethod
@@ -150,9 +156,9 @@ class Judgment(Frozen):
     """
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")
-    id: NonEmpty
+    id: Id
     item: Item
-    judge: NonEmpty
+    judge: Name
     verdict: Verdict | None
     no_verdict: NonEmpty | None = Field(default=None, description="Why `verdict` is null; required then.")
     rationale: str = ""

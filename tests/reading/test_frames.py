@@ -138,7 +138,7 @@ def test_any_frame_is_read_by_a_mapping_and_meanings(words: Any, mapping: Any, v
             FRAME | {"people": ["A", "neither"]},
             f"{MAP},label=people",
             {"judge": "g", "values": {1: "A", 2: "B"}},
-            r"'neither' \(1\) in column 'people'",
+            r"people has neither \(1 time\), which is no label here",
         ),
         (
             FRAME | {"w": [1.0, float("inf")]},

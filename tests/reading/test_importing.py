@@ -5,11 +5,12 @@ import json
 
 import pytest
 
+from metajudge.cli.import_table import import_table
 from metajudge.errors import InputError
 from metajudge.reading import open_judgments
-from metajudge.reading.importing import answered, changed, questions_of
+from metajudge.reading.importing import answered, changed, listed, questions_of
 from metajudge.reading.inspection import inspect_input
-from metajudge.reading.saved_maps import save_map
+from metajudge.reading.saved_maps import save_map, saved_map
 
 
 @pytest.fixture(autouse=True)
@@ -174,9 +175,25 @@ def test_every_answer_makes_the_table_readable_and_values_are_asked_last(found):
     assert mapping.response_columns == {"A": "b", "B": "c"}, "case does not matter"
     values = questions_of(inspect_input(found.name, mapping))
     assert [(one.kind, one.about, one.default) for one in values] == [("value", one, None) for one in ("good", "bad")]
-    for one, text in zip(values, ("A", "tie"), strict=True):
+    assert "d has good (2 times), bad (2). What does good mean" in values[0].text
+    assert listed(values[0]) == "1 A, 2 B, 3 a tie, 4 no verdict, 5 drop this column"
+    dropped = answered(mapping, values[0], "5", found.columns)
+    assert (dropped.missing(), mapping.columns["verdict"]) == (("verdict",), "d")
+    for one, text in zip(values, ("1", "tie"), strict=True):
         mapping = answered(mapping, one, text, found.columns)
     assert said(found.name, given=mapping)[0] == {"A>B": 2, "A=B": 2}
+
+
+def test_a_conversation_is_by_number_goes_back_and_drops_a_guess(monkeypatch, capsys):
+    name = table(6, item_id="#", question="What #?", response="x #", judge="g", score=["1/5", "7/10"], gold=["4", "3"])
+    answers = iter(["=1", "b", "1", "=3", "label=", "b", "label=", ""])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    import_table(name)
+    assert "By number: 1 no verdict, 2 drop this column; b goes back." in capsys.readouterr().out
+    kept = saved_map(name)
+    assert (kept.values, "label" in kept.columns) == ({"1/5": "none", "7/10": "3"}, False)
+    assert [str(one.verdict) for one in open_judgments([name])] == ["None", "3"] * 3
 
 
 def test_a_change_replaces_what_was_there(found):
@@ -185,5 +202,6 @@ def test_a_change_replaces_what_was_there(found):
     mapping = changed(mapping, "judge=d", found.columns)
     assert (mapping.constants, mapping.columns["judge"]) == ({}, "d")
     assert changed(mapping, "good=A", found.columns).values == {"good": "A"}
+    assert "judge" not in changed(mapping, "judge=", found.columns).columns
     with pytest.raises(InputError):
         changed(mapping, "verdict=nowhere", found.columns)

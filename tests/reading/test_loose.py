@@ -27,6 +27,14 @@ def full(loose, verdict, **item):
         ({**ONE, "verdict": "pass"}, "pass"),
         ({**PAIR, "verdict": None, "no_verdict": "cut off"}, None),
         ({**PAIR, "verdict": ""}, None),
+        ({**PAIR, "verdict": 1, "values": {"1": "A", "2": "B"}}, "A>B"),
+        ({**PAIR, "verdict": "empate"}, "A=B"),
+        ({**ONE, "verdict": "4/5", "label": "**4**"}, 4.0),
+        # Without texts an item has an id, and as many responses as the verdict compares.
+        ({"item_id": 7, "verdict": "B>A", "label": "B"}, "B>A"),
+        ({"item_id": 7, "verdict": "gpt ", "models": {"A": "gpt", "B": "llama"}}, "A>B"),
+        ({"item_id": "q", "verdict": 4}, 4.0),
+        ({"item_id": "q", "verdict": "pass", "label": "fail"}, "pass"),
     ],
 )
 def test_a_verdict_is_read_as_files_are(given, verdict):
@@ -47,6 +55,11 @@ def test_a_verdict_is_read_as_files_are(given, verdict):
         ({"responses": []}, "no responses"),
         ({"rational": ""}, "unknown field 'rational'"),
         ({"labels": []}, "unknown field 'labels'"),
+        ({"verdict": 1}, "`values` says what it means: {'1': MEANING}"),
+        ({"responses": None}, "responses are missing"),
+        ({"question": None}, "the question is missing"),
+        *(({name: one}, f"'{name}' must be a string") for name in ("id", "item_id") for one in (7.0, True)),
+        ({"question": None, "responses": None, "item_id": "q"}, "it may be a response or a grade: write A>B"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_its_field(change, message):
@@ -66,3 +79,5 @@ def test_what_was_not_said_is_marked_and_ids_follow_the_content():
     named = as_judgment({**PAIR, "verdict": "A", "judge": "owl", "id": "j", "item_id": "i", "label": "B"})
     assert named == full({**PAIR, "responses": {"A": "4", "B": "5"}}, "A>B", label="B>A")
     assert "defaulted" not in named.model_dump()
+    trimmed = as_judgment({**PAIR, "verdict": "A", "judge": " owl\n", "id": 7, "item_id": 0, "models": {"A": "m "}})
+    assert (trimmed.judge, trimmed.id, trimmed.item.id, trimmed.item.models) == ("owl", "7", "0", {"A": "m"})

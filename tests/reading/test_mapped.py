@@ -88,19 +88,22 @@ def test_every_field_is_read(write: Write) -> None:
         (
             [row(winner="gpt-4o"), row(winner="gpt-4o"), row()],
             PAIR,
-            ["'gpt-4o' (2) in column 'winner' are no verdicts here, first at", "--map models.A=COLUMN,models.B=COLUMN"],
+            [
+                "winner has gpt-4o (2 times), which is no verdict here, first at",
+                "--map models.A=COLUMN,models.B=COLUMN",
+            ],
         ),
         (
             [row(winner=word) for word in ("A", "tie", "Tie", "C", 0.5, "C", None)],
             PAIR,
             [
-                "'C' (2), '0.5' (1) in column 'winner'",
+                "winner has C (2 times), 0.5 (1), which are no verdicts here",
                 "--map-values C=tie,0.5=tie, where a meaning is A, A>B, tie or none.",
             ],
         ),
         ([graded(f"word {n}", n) for n in range(21)], SINGLE, ["are no verdicts here"]),
         *(
-            ([graded(value)], SINGLE, ["no verdicts here"])
+            ([graded(value)], SINGLE, ["no verdict here"])
             for value in (
                 "It explains at length why the answer is good.",
                 "A>B",

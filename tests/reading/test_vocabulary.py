@@ -7,6 +7,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.reading import open_judgments
+from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.formats.stated_scores import (
     StatedScore,
     is_program,
@@ -17,9 +18,10 @@ from metajudge.reading.formats.stated_scores import (
 )
 from metajudge.reading.inspection import VerdictKinds
 from metajudge.reading.right_rules import right_of, rules_of
-from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary
+from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside, shown_order
 from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, Pairwise, Right, parse_right
 from metajudge.types.judgment import Scale
+from metajudge.types.no_answer import passing
 from tests.reading.interop_files import INTEROP
 
 
@@ -31,12 +33,12 @@ def said(value: Any, ids: str = "AB", models: str = "", values: dict[str, str] |
 
 
 COMMON = {
-    "A>B": ["A", "model_a", "response 1"],
-    "B>A": ["b", "Assistant B", "output_2", "[[B>A]]"],
+    "A>B": ["A", "model_a", "response 1", "[[A]]", "A is better", "left", "linke Antwort", "première", "izquierda"],
+    "B>A": ["b", "Assistant B", "output_2", "[[B>A]]", "**B**", "Winner: B", "right", "zweite", "droite", "direita"],
     "A>>B": ["A>>B"],
     "B>>A": ["A<<B"],
     "B=A": ["B=A"],
-    "A=B": ["tie", "Tie", "TIE", "draw", "tie (bothbad)", "both_bad"],
+    "A=B": ["tie", "Tie", "TIE", "draw", "tie (bothbad)", "both_bad", "unentschieden", "égalité", "empate", "pareggio"],
     "none: the verdict is empty": ["", None],
 }
 
@@ -44,6 +46,74 @@ COMMON = {
 @pytest.mark.parametrize(("value", "expected"), [(one, what) for what, several in COMMON.items() for one in several])
 def test_common_words_are_understood(value: Any, expected: str) -> None:
     assert said(value) == expected
+
+
+def told(value: Any, around: str = "", others: str = "", ids: str = "A", **known: Any) -> str:
+    """What a value says beside others of its column and of those that say the same, or why it says nothing."""
+    words = Vocabulary({}, categories=True, beside=beside(around.split(), others.split()), **known)
+    try:
+        found = words.read(value, tuple(ids), {})
+    except UnknownValueError as error:
+        return f"? {error}"
+    return "none" if isinstance(found, NoVerdict) else str(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        *(
+            ((one,), "4")
+            for one in ("4/5", "4 out of 5", "4 von 5", "Rating: [[4]]", "**Score:** 4/5", "4.0", "4 stars")
+        ),
+        (("85%",), "85"),
+        (("80 %", "", "4/5"), "? '80 %' stands beside numbers out of 5 and 100"),
+        (("4/5", "4/5 4/10"), "? '4/5' stands beside numbers out of 5 and 10"),
+        (("7", "7 4/5"), "? '7' is not between 0 and 5, which numbers here are written out of"),
+        (("4", "4 85%"), "? '4' stands beside percentages, and may be none"),
+        # A comma is a decimal one only where the column says so.
+        *((("4,5", beside), "4.5") for beside in ("4,5 3", "4,5 3,0")),
+        *((("4,5", beside), "? '4,5' may be one number or several here") for beside in ("", "4,5 3,2", "4,5 1.5")),
+        (("1,000", "1,000 3"), "? '1,000' may be one number or several here"),
+        *(((one, f"{one} 4/5"), "none") for one in ("-1", "99", "ERROR")),
+        *(((one,), "none") for one in ("**N/A**", "weiß nicht", "no sé", "k. A.", "sans réponse")),
+        (("unsicher", "sicher unsicher"), "unsicher"),
+        (("unsicher", "ja nein unsicher"), "none"),
+        (("right", "right wrong", "", "AB"), "? 'right' is no verdict here: known are A, B, A>B or tie"),
+    ],
+)
+def test_numbers_and_words_are_read_beside_what_stands_in_their_column(given: tuple[Any, ...], expected: str) -> None:
+    assert told(*given) == expected
+
+
+def test_a_side_is_not_guessed_where_labels_may_rule_or_another_order_was_shown() -> None:
+    assert told("right", ids="AB", column="label").startswith("? ")
+    assert told("left", ids="AB", shown=True).startswith("? ")
+    sided = {"A": "right_text", "B": "left_text"}
+    assert str(Vocabulary({}).read_named("left", ("A", "B"), {}, sided, None)) == "B>A"
+
+
+@pytest.mark.parametrize(
+    ("value", "swapped", "order"),
+    [
+        *((one, None, "AB") for one in ("", None, "ab", "AB", "A,B", "1", 1, "A", "original", "model_a, model_b")),
+        *((one, None, "BA") for one in ("ba", "B, A", '["B", "A"]', "2", 2.0, "b", "swapped", "Reversed")),
+        *((None, one, "BA") for one in (True, 1, "yes", "ja", "swapped")),
+        *(("BA", one, "BA") for one in (False, 0, "no", "", None)),
+        ("0", None, "0"),
+    ],
+)
+def test_an_order_is_read_in_all_its_words(value: Any, swapped: Any, order: str) -> None:
+    assert shown_order(value, ("A", "B"), swapped) == tuple(order)
+    with pytest.raises(BadLine, match="says neither"):
+        shown_order(value, ("A", "B"), "perhaps")
+
+
+@pytest.mark.parametrize(
+    "words", ["yes ja oui sí sì sim", "no nein non não", "bestanden réussi aprobado promosso aprovado"]
+)
+def test_words_of_all_languages_that_say_the_same_are_the_same_answer(words: str) -> None:
+    assert len({passing(Category(one)) for one in words.split()}) == 1
+    assert passing(Category(words.split()[0])) is not words.startswith("no")
 
 
 MEANT = {"C": "tie", "0.5": "A=B", "1": "A", "2": "B>>A", "error": "none", "A": "B"}
