@@ -59,7 +59,7 @@ class Told:
         """Prints counts, accuracy by the labels, calls and cost, and the next step."""
         console = Console(highlight=False, emoji=False)
         answer = list(answer_lines(self.summary, self.labels))
-        for line in [*answer, *self._found(), ""] if answer else []:
+        for line in [*self._found(), "", *answer, ""] if answer else []:
             console.print(line, soft_wrap=True, markup=False)
         console.print(vetted_by(self.summary, self.panel), soft_wrap=True, markup=False)
         table = Table(box=None)
@@ -78,7 +78,7 @@ class Told:
     def _found(self) -> list[str]:
         """What the input holds, and what its labels give."""
         lines = [*self.summary.found, *([self.summary.fitted] if self.summary.fitted else [])]
-        return ["", *lines] if lines else []
+        return lines
 
     def _read_first(self) -> list[str]:
         """The first ones to read."""

@@ -214,15 +214,25 @@ class Collector(Protocol):
 C = TypeVar("C", bound=Collector)
 
 
+class Kept(list[Judgment]):
+    """The judgments among records."""
+
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        self.extend(record for record in block if isinstance(record, Judgment))
+
+
 @dataclass(slots=True)
 class PassCounts:
     """What one pass has met so far.
 
     Attributes:
+        rows: of the input; one may give several judgments.
         wanted: judgments by the judges asked for.
         kept: the rejects as lines; None where they are too large to be held.
     """
 
+    rows: int = 0
     judgments: int = 0
     wanted: int = 0
     rejects: int = 0

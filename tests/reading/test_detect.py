@@ -69,13 +69,19 @@ def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ((), r"is empty; expected metajudge JSONL"),
+        ((), r"x\.jsonl is empty$"),
         (("", "   "), r"is empty"),
-        (({"a": 1, "b": 2},), r"contains no judgment that can be read: line 1 has the fields a, b; expected"),
+        (
+            ({"a": 1, "b": 2},),
+            r"no known format:\n  a  1 .*not used\n  b .*Missing: verdict, judge. Give --map verdict=COLUMN",
+        ),
         (("{}",), r"line 1 is an empty object"),
         (("id,judge,verdict", "1,2,3"), r"line 1: not JSON: the line starts with 'id,judge,verdict'"),
         (("[", "{}", "]"), r"contains no judgment that can be read: row 1 is an empty object"),
-        (("{", '  "id": "j1"', "}"), r"is one JSON object, with the fields id; expected"),
+        (
+            ("{", '  "id": "j1"', "}"),
+            r"is one JSON object of no known tool: id \(j1\); `metajudge inspect --formats` lists",
+        ),
         ((b"\0\1\2",), r"is not text"),
         ((b"\xff\xfe{\0",), r"is UTF-16 text; save it as UTF-8"),
         ((b"\x1f\x8bgarbage",), r"is damaged or ends early"),
@@ -117,7 +123,7 @@ def test_a_bad_first_line_is_that_line_alone_and_its_own_reason(
 
 def test_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:
     assert re.search(r"cannot read .*missing: No such file", refused(tmp_path / "missing"))
-    assert "contains no file of judgments (found: nothing); expected" in refused(tmp_path)
+    assert "contains no file of judgments (found: nothing); `metajudge inspect" in refused(tmp_path)
 
 
 def test_no_input_at_all() -> None:

@@ -7,7 +7,8 @@ import pytest
 from metajudge import vet
 from metajudge.errors import InputError
 from metajudge.reading import open_judgments
-from metajudge.reading.frames import from_dataset, from_pandas, to_dataset, to_pandas
+from metajudge.reading.frames import from_dataset, from_pandas
+from metajudge.runs.frames import to_dataset, to_pandas
 from metajudge.types import Judgment
 
 pandas = pytest.importorskip("pandas", reason="pip install 'metajudge-vet[inputs]'")
@@ -144,17 +145,22 @@ def test_any_frame_is_read_by_a_mapping_and_meanings(words: Any, mapping: Any, v
             FRAME | {"w": [1.0, float("inf")]},
             "question=p,responses.A=x,verdict=w",
             {"judge": "g"},
-            r"row 2: verdict: the score is infinite \(inf\), which is no grade",
+            r"DataFrame:2: verdict: the score is infinite \(inf\), which is no grade",
         ),
         ({"a": [1]}, "verdict=winner", {}, r"has no column 'winner'.*Its columns: a\."),
-        ({"a": [1]}, None, {}, "no column is mapped to verdict"),
+        ({"a": [1]}, None, {}, 'Missing: verdict, judge. Give mapping="verdict=COLUMN,judge:=NAME"'),
         (
             to_pandas(judgments()).assign(judge=["g", None, *"g" * 10]),
             None,
             {},
-            "DataFrame row 2: judge: column 'judge' is",
+            "DataFrame:2: judge: column 'judge' is",
         ),
-        (to_pandas([judgments()[0]] * 2).assign(judge=["g", "h"]), None, {}, "rows 1 and 2 have the same id 'a'"),
+        (
+            to_pandas([judgments()[0]] * 2).assign(judge=["g", "h"]),
+            None,
+            {},
+            "DataFrame:2: id 'a' is .* at DataFrame:1",
+        ),
     ],
 )
 def test_errors_name_row_field_and_arguments_and_no_flags(frame: Any, mapping: Any, options: Any, message: str) -> None:
