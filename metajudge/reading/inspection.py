@@ -26,9 +26,8 @@ from metajudge.reading.reader import attempt
 from metajudge.reading.right_rules import RightRules
 from metajudge.reading.saved_maps import saved_map
 from metajudge.reading.scales import scale_text
-from metajudge.reading.seen import OWN, UNNAMED, samples
+from metajudge.reading.seen import people_of, samples
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
-from metajudge.types.label import answers
 
 Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
@@ -58,11 +57,7 @@ def counts_of(facts: Verdicts | None, rules: Mapping[VerdictKind, Right]) -> dic
         words.update({str(one): count} if isinstance(one, Category) else {})
     grades = [one.value for one, _ in verdicts if isinstance(one, Grade)]
     scales = Counter(scale_text(one.scale) for one in facts.items if one.scale is not None)
-    people, per_item = Counter[str](), Counter[str]()
-    for item in facts.items:
-        given = [one.annotator or UNNAMED for one in answers(item.labels)] or [OWN] * (item.label is not None)
-        people.update(given)
-        per_item.update([str(len(given))] if given else [])
+    people, each = people_of(facts.items)
     return {
         "kinds": dict(kinds),
         "categories": dict(words.most_common(MOST_WORDS)) or None,
@@ -71,9 +66,9 @@ def counts_of(facts: Verdicts | None, rules: Mapping[VerdictKind, Right]) -> dic
         "right": {kind: str(rule) for kind, rule in rules.items()},
         "labels": {
             "items": len(facts.items),
-            "labelled_items": per_item.total(),
+            "labelled_items": each.total(),
             "annotators": dict(people),
-            "per_item": dict(sorted(per_item.items())),
+            "per_item": {str(count): items for count, items in sorted(each.items())},
         },
     }
 
@@ -105,7 +100,6 @@ class Inspection:
         join: what labels of another file gave; None without any.
         facts: of all judgments; None where the input cannot be read yet.
         rules: what counts as right among them.
-        unused: columns that say nothing of a judgment.
         told: what was read, a line each, an example last.
     """
 
@@ -132,7 +126,6 @@ class Inspection:
     join: JoinReport | None = None
     facts: Verdicts | None = None
     rules: RightRules = field(default_factory=RightRules)
-    unused: tuple[str, ...] = ()
     told: list[str] = field(default_factory=list)
 
     @property
@@ -242,7 +235,7 @@ def _counted(
     for code, count in Counter(facts.verdict.tolist()).items():
         found.verdicts["(none)" if code < 0 else str(facts.verdicts[code])] += count
     found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
-    found.people, found.unused, found.told = source.people, source.unused, source.lines(facts, found.records[0])
+    found.people, found.told = source.people, source.lines(facts, found.records[0])
     del found.records[records:]
     if source.rejects > len(found.problems):
         found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")

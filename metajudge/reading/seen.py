@@ -5,7 +5,7 @@ Of a table that cannot be read yet: each column with values of it, and what it i
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from metajudge.reading.containers.tables import Survey
@@ -16,6 +16,7 @@ from metajudge.types import VERDICT_KINDS, Grade, Judgment, Pairwise
 from metajudge.types.label import answers
 
 if TYPE_CHECKING:  # numpy is imported where there are columns to count
+    from metajudge.evidence.units import ItemFact
     from metajudge.evidence.verdicts import Verdicts
     from metajudge.stats.arrays import Bools
 
@@ -76,15 +77,21 @@ def _values(facts: "Verdicts") -> str:
 
 
 def _labels(facts: "Verdicts", places: Sequence[int]) -> str:
-    people = Counter[str]()
-    labelled = 0
-    for item in map(facts.items.__getitem__, places):
+    people, each = people_of([facts.items[place] for place in places])
+    if not each:
+        return "labels: none (in this file: --map label=COLUMN; in another one: --labels FILE)"
+    labelled = each.total()
+    return f"labels: {people.total():,} on {labelled:,} of {plural('item', len(places))}, by {top(people)}"
+
+
+def people_of(items: Iterable["ItemFact"]) -> tuple[Counter[str], Counter[int]]:
+    """How many labels each person gave, and how many items have so many labels; an item counts once."""
+    people, each = Counter[str](), Counter[int]()
+    for item in items:
         given = [one.annotator or UNNAMED for one in answers(item.labels)] or [OWN] * (item.label is not None)
         people.update(given)
-        labelled += bool(given)
-    if not labelled:
-        return "labels: none (in this file: --map label=COLUMN; in another one: --labels FILE)"
-    return f"labels: {people.total():,} on {labelled:,} of {plural('item', len(places))}, by {top(people)}"
+        each.update([len(given)] if given else [])
+    return people, each
 
 
 def example_of(record: Judgment) -> str:

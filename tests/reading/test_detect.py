@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,18 @@ def test_a_folder_of_outputs_and_own_records_is_read_whole_and_the_rest_left_alo
     assert [judgment.id for judgment in source] == ["p/j/AB", "j1"]
     assert source.rejects == 0
     assert source.formats == {str(path): "JudgeBench output and metajudge JSONL"}
+
+
+def test_a_folder_of_one_record_a_file_is_a_table_of_them(write: Write, record: Record) -> None:
+    for n in range(3):
+        row = {"question": f"Why {n}?", "responses": {"A": "x"}, "responses.A": "x", "judge": "j", "verdict": n}
+        folder = write(f"r/{n}.json", json.dumps(row, indent=1)).parent
+    source = open_judgments([folder])
+    assert [str(one.verdict) for one in source] == ["0", "1", "2"]
+    assert source.formats == {str(folder): "folder of records, mapped"}
+    for n in range(2):
+        folder = write(f"own/{n}.json", json.dumps(record(f"j{n}"), indent=1)).parent
+    assert [one.id for one in open_judgments([folder])] == ["j0", "j1"]
 
 
 def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from metajudge import vet
+from metajudge.auditing import audit_judgments
 from metajudge.errors import InputError
 from metajudge.reading import open_judgments
 from metajudge.reading.frames import from_dataset, from_pandas
@@ -97,6 +98,20 @@ def test_assessments_become_a_tidy_frame() -> None:
     assert (frame["failure"].iloc[1], pandas.isna(frame["score"].iloc[1])) == ("no_verdict", True)
     assert "signal.order" in frame.columns
     assert to_dataset(vet(judgments()[:1])).column_names == list(to_pandas(vet(judgments()[:1])).columns)
+
+
+def test_a_path_or_a_frame_is_vetted_and_audited_as_it_is(tmp_path: Path) -> None:
+    path, given = tmp_path / "in.csv", judgments()[:2]
+    to_pandas(given).to_csv(path, index=False)
+    expected = vet(given)
+    for one in (path, str(path), to_pandas(given), to_dataset(given)):
+        assert [found.final_score for found in vet(one)] == [found.final_score for found in expected]
+        assert audit_judgments(one).holdings.judgments == 2
+    usual = pandas.DataFrame({"prompt": ["?"] * 3, "response_a": "x", "response_b": "y", "winner": "A"})
+    with pytest.raises(InputError, match=r"no known format(.|\n)*Missing: judge\. Give mapping="):
+        vet(usual)
+    with pytest.warns(UserWarning, match="is read by the names of its columns"):
+        assert len(vet(usual.assign(judge="j", n=range(3)))) == 3
 
 
 FRAME = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2], "mx": ["x-7b"] * 2, "my": ["y-7b"] * 2}
