@@ -18,9 +18,9 @@ from metajudge.files.addresses import near, transfer
 from metajudge.files.replacing import replacing
 from metajudge.reading.containers.lines import Reject
 from metajudge.reading.detect import readers_of
-from metajudge.reading.jsonl import JudgmentLines, to_line
+from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FieldMap
-from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents
+from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, settled
 from metajudge.reading.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
 from metajudge.reading.reader import FoundJudgment, Reader, prefixed, without_secrets
 from metajudge.reading.seen import WIDTH, cut, example_of, lines_of, plural
@@ -323,7 +323,7 @@ class JudgmentSource:
                     continue
                 if not own:
                     found = without_secrets(found)
-                record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
+                record = settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
                 if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                     record = people.labelled(record, found.name)
                 if isinstance(record, Judgment):
@@ -433,28 +433,6 @@ def open_judgments(
         weakref.finalize(source, copies.pop_all().close)
     source.count_by(unit)
     return source
-
-
-def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:
-    """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
-    if isinstance(found, Reject):
-        return found
-    objection = contents.objection(found.judgment)
-    if objection is not None:
-        return _rejected(found, objection)
-    earlier = ledger.enter(found) if ledger is not None else None
-    if earlier is None:
-        return found.judgment
-    if earlier.same:
-        return None
-    other = earlier.file != found.file
-    fix = "--prefix-ids puts each file's name before its ids" if other else "give each judgment its own id"
-    place = f"{earlier.file}:{earlier.line}"
-    return _rejected(found, f"id {found.judgment.id!r} is already used for another judgment at {place}; {fix}")
-
-
-def _rejected(found: FoundJudgment, reason: str) -> Reject:
-    return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
 
 
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:
