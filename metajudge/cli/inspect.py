@@ -16,7 +16,7 @@ from metajudge.cli.inputs import (
 from metajudge.cli.options import JsonOption, echo_json, echo_lines
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
-from metajudge.reading.detect import TO_GIVE, known_formats
+from metajudge.reading.detect import TO_GIVE, known_formats, missing_of
 from metajudge.reading.inspection import Inspection, counts_of, inspect_input
 from metajudge.reading.saved_maps import save_map
 from metajudge.reading.seen import column_lines, plural, record_lines, top
@@ -50,7 +50,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
     echo_lines(f"Note: {notice}" for notice in notices if notice is not None)
     echo_lines(["Problems:", *(f"  {problem}" for problem in found.problems)] if found.problems else ())
     if found.mapping is not None and found.origin == "guessed" and not saved:
-        missing = found.mapping.missing()
+        missing = missing_of(found.mapping)
         unknown = ", with the words in capitals filled in" if missing else ""
         rest = "".join(f" --map {TO_GIVE[name]}" for name in missing)
         read = f"{command('vet', found.name)} {found.mapping.to_flags()}{rest}"

@@ -206,6 +206,12 @@ TO_GIVE: Final = {
 """A required field that no column is taken for, and what stands for it in the mapping to be given."""
 
 
+def missing_of(mapping: FieldMap) -> list[str]:
+    """Required fields that a mapping lacks; texts are none of them where it has no texts at all."""
+    missing = mapping.missing()
+    return [one for one in missing if one not in TEXTS or not set(TEXTS) <= set(missing)]
+
+
 def _seen(table: Table, guess: Guess, survey: Survey, given: FieldMap, wording: Wording) -> str:
     """What was seen of a table, what is missing, and the one option to give."""
     name, columns = table.source.name, table.columns()
@@ -215,7 +221,7 @@ def _seen(table: Table, guess: Guess, survey: Survey, given: FieldMap, wording: 
     lines += [f"  and {len(columns) - SHOWN_COLUMNS} more columns"] * (len(columns) > SHOWN_COLUMNS)
     open_ = [one for one in guess.problems if not one.startswith("no column ")]
     lines += [f"  {one}" for one in open_ if not (given.values and "say what each means" in one)]
-    missing = [one for one in mapping.missing() if not set(TEXTS) <= set(mapping.missing()) or one not in TEXTS]
+    missing = missing_of(mapping)
     what = f"Missing: {', '.join(missing)}." if missing else "Nothing is missing, but some of it is guessed."
     parts = [f"{field}={column}" for field, column in mapping.columns.items()]
     parts += [*(f"{field}:={text}" for field, text in mapping.constants.items()), *(TO_GIVE[one] for one in missing)]
