@@ -45,6 +45,7 @@ class Told:
         rejects: the file of bad lines.
         words: what stands in suggested commands in place of placeholders; see :func:`words_of`.
         reports: the files of the report.
+        example: a judgment as it was read; it has texts, and is kept nowhere.
     """
 
     summary: VetSummary
@@ -54,6 +55,7 @@ class Told:
     reached: Sequence[Reached] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     reports: Sequence[Path] = ()
+    example: str | None = None
 
     def print_text(self) -> None:
         """Prints counts, accuracy by the labels, calls and cost, and the next step."""
@@ -77,8 +79,7 @@ class Told:
 
     def _found(self) -> list[str]:
         """What the input holds, and what its labels give."""
-        lines = [*self.summary.found, *([self.summary.fitted] if self.summary.fitted else [])]
-        return lines
+        return [*self.summary.found, *filter(None, (self.example, self.summary.fitted))]
 
     def _read_first(self) -> list[str]:
         """The first ones to read."""

@@ -146,6 +146,11 @@ class JudgmentSource:
         ]
         return [cut("; ".join(filter(None, parts)), 2 * WIDTH)] if any(parts) else []
 
+    def first(self) -> Judgment | None:
+        """The first judgment asked for as its record has it, without a pass over the input; None without one."""
+        found = (one.judgment for reader in self._readers for one in reader.read() if isinstance(one, FoundJudgment))
+        return next((one for one in found if self.judges is None or one.judge in self.judges), None)
+
     def summary(self) -> str:
         """What the input holds, in a few lines; reads all of it."""
         from metajudge.evidence.verdicts import VerdictsBuilder

@@ -8,7 +8,7 @@ import numpy as np
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.verdicts import Verdicts
 from metajudge.evidence.words import signal_lines
-from metajudge.reading.seen import example_of, lines_of
+from metajudge.reading.seen import lines_of
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import PROBABILITY_CUT
 from metajudge.types import Assessment
@@ -79,8 +79,7 @@ def _right(row: Counted, before: str) -> str:
 def describe_input(summary: VetSummary, table: "Intake") -> None:
     """Notes in a run's summary what its input holds."""
     rows = np.isin(np.arange(len(table.facts)), table.wanted)
-    first = [example_of(table.texts.judgment(row)) for row in table.wanted[:1].tolist()]
-    summary.found, summary.alone = [*lines_of(table.facts, rows), *first], is_alone(table.facts)
+    summary.found, summary.alone = lines_of(table.facts, rows), is_alone(table.facts)
 
 
 def is_alone(facts: Verdicts) -> bool:

@@ -44,7 +44,9 @@ def vetted(tmp_path, monkeypatch):
         assert (text.code, data.code) == (0, 0), text.stderr
         out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
         lines = text.stdout.splitlines()
-        assert lines[: lines.index("")] == [*data.json()["found"], *filter(None, [data.json()["fitted"]])]
+        found, fitted = data.json()["found"], data.json()["fitted"]
+        assert [*lines[:3], *lines[4 : lines.index("")]] == [*found, *filter(None, [fitted])]
+        assert lines[3].startswith(f"for example {given[0]['id']}: {given[0]['judge']} says {given[0]['verdict']}")
         return lines[lines.index("") + 1 :], data.json(), out
 
     return run_on
