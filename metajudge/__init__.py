@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from metajudge.installation import __version__
     from metajudge.providers.scripted import ScriptedModel
     from metajudge.reading import open_judgments
-    from metajudge.reading.frames import from_arrow, from_dataset, from_pandas, to_arrow, to_dataset, to_pandas
+    from metajudge.reading.frames import from_arrow, from_dataset, from_pandas
     from metajudge.rubric import Rubric, load_rubric
+    from metajudge.runs.frames import to_arrow, to_dataset, to_pandas
     from metajudge.session import Session
     from metajudge.types import Assessment, Item, Judgment
     from metajudge.vetting.engine import Engine
@@ -72,9 +73,9 @@ _HOMES = {
     "open_judgments": "metajudge.reading",
     "rank": "metajudge.voting.rank",
     "run_peers": "metajudge.blocking",
-    "to_arrow": "metajudge.reading.frames",
-    "to_dataset": "metajudge.reading.frames",
-    "to_pandas": "metajudge.reading.frames",
+    "to_arrow": "metajudge.runs.frames",
+    "to_dataset": "metajudge.runs.frames",
+    "to_pandas": "metajudge.runs.frames",
     "vet": "metajudge.blocking",
 }
 

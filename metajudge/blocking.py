@@ -58,14 +58,15 @@ class SessionOptions(TypedDict, total=False):
 @overload
 def vet(judgments: JudgmentLike, agents: Agents = (), **options: Any) -> Assessment: ...
 @overload
-def vet(judgments: Iterable[JudgmentLike], agents: Agents = (), **options: Any) -> list[Assessment]: ...
+def vet(judgments: Iterable[JudgmentLike] | Path | str, agents: Agents = (), **options: Any) -> list[Assessment]: ...
 def vet(
-    judgments: JudgmentLike | Iterable[JudgmentLike], agents: Agents = (), **options: Any
+    judgments: JudgmentLike | Iterable[JudgmentLike] | Path | str, agents: Agents = (), **options: Any
 ) -> Assessment | list[Assessment]:
     """Vets one judgment or several; returns an :class:`Assessment`, or a list in the same order.
 
     Args:
-        judgments: :class:`Judgment` objects or plain data of the same shape.
+        judgments: :class:`Judgment` objects or plain data of the same shape; or the path of a file or a folder, a
+            DataFrame, a Dataset or an Arrow table, which is read as :func:`metajudge.open_judgments` reads it.
         agents: as for :class:`~metajudge.vetting.engine.Engine`; none weighs free evidence alone.
         options: as for :class:`~metajudge.vetting.engine.Engine`.
 
@@ -74,10 +75,11 @@ def vet(
         InputError: data that is no judgment; the message names its place and the fields at fault.
         MetajudgeError: see :mod:`metajudge.errors`.
     """
+    from metajudge.reading.frames import judgments_in
     from metajudge.vetting.engine import Engine
 
     one = isinstance(judgments, Judgment | Mapping)
-    records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments)
+    records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments_in(judgments))
     results: dict[int, Assessment] = {}
 
     async def work(engine: "Engine") -> list[Assessment]:

@@ -11,8 +11,9 @@ from rich.console import Console
 from metajudge.audit.card import AuditDocument, CheckName
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, echo_lines
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.verdicts import collected
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, write_text
 from metajudge.reading import FieldMap, JudgmentSource, open_judgments
@@ -116,6 +117,7 @@ def audit(
     if out is not None:
         check_folder(out, [*(inputs or ()), *map(str, labelling.labels or ())])
     notices: list[str] = []
+    seen: list[str] = []
     rejects, guessed = 0, None
     if demo:
         audited = audited_by(demo_judgments(), right=labelling.rule)
@@ -124,6 +126,7 @@ def audit(
         labelling.join(source, reading.values)
         audited = audited_by(source, right=labelling.rule)
         notices, rejects = _told(inputs or (), source, guessed), source.rejects
+        seen = [] if as_json else [*source.lines(collected(audited.judgments, texts=False), audited.judgments[0]), ""]
     sheet = to_label(audited.judgments) if out is not None else []
     joined = audited.judgments if labelling.labels else ()
     given = _given(inputs or [], labelling, reading, guessed, out, bool(sheet))
@@ -135,6 +138,7 @@ def audit(
     )
     if out is not None:
         write_folder(out, document, sheet, joined)
+    echo_lines(seen)
     print_audit(document, out, as_json=as_json)
     if demo and not as_json:
         typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")

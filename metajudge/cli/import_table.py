@@ -1,6 +1,5 @@
 """``metajudge import``: a conversation with a table, which ends with a mapping that is saved."""
 
-import json
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,18 +8,16 @@ from typing import Annotated
 import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, mapping_of
-from metajudge.cli.inspect import cut, print_record
+from metajudge.cli.inspect import print_record
+from metajudge.cli.options import echo_lines
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.reading.importing import Question, answered, changed, listed, questions_of
 from metajudge.reading.inspection import Inspection, inspect_input
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.saved_maps import save_map
-from metajudge.reading.spread import columns_in
+from metajudge.reading.seen import column_lines, top
 from metajudge.runs.exit_codes import ExitCode
-
-WIDTH = 120
-_EXAMPLE = 30
 
 
 def print_look(found: Inspection) -> None:
@@ -32,42 +29,20 @@ def print_look(found: Inspection) -> None:
     mapping = found.mapping
     if mapping is None:
         return
-    used: dict[str, list[tuple[str, str]]] = {}
     why = {one.field: f"{one.confidence}: {one.why}" for one in found.fields}
-    for field, column in mapping.columns.items():
-        for name in columns_in(column):
-            used.setdefault(name, []).append((field, why.get(field, "given")))
-    inner = [name for name in used if name not in found.columns]
-    width = min(max((len(name) for name in (*found.columns, *inner)), default=0), 28)
-    typer.echo("")
-    for name in found.columns:
-        below = [one for one in inner if one.split(".")[0] == name]
-        fields = used.get(name, [])
-        if not fields and below:
-            typer.echo(_line(name, _example(found, name), "", "see below", width))
-        for field, reason in fields or ([] if below else [("not used", "")]):
-            typer.echo(_line(name, _example(found, name), field, reason, width))
-        for one in below:
-            for field, reason in used[one]:
-                typer.echo(_line(one, "", field, reason, width))
-    typer.echo("")
+    echo_lines(["", *column_lines(found.columns, found.samples, mapping, why), ""])
     for field, text in mapping.constants.items() if any(mapping.constants.values()) else ():
         typer.echo(f"For all rows, {field} is {text}.")
     for value, meaning in mapping.values.items():
         typer.echo(f"The value {value!r} means {meaning}.")
     if found.verdicts and found.judgments is None:
-        shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in found.verdicts.most_common(8))
-        typer.echo(f"Values of the verdict: {shown}")
+        typer.echo(f"Values of the verdict: {top(found.verdicts)}")
 
 
 def print_records(found: Inspection) -> None:
     """The first records as they will be read, how often each verdict occurs, and a mapping's problems."""
     if found.judgments is not None:
-        shown = ", ".join(f"{name} {count:,}" for name, count in found.verdicts.most_common(8))
-        judges = ", ".join(f"{name} {count:,}" for name, count in found.judges.most_common(5))
-        typer.echo(f"\nThat gives {found.judgments:,} judgments by {judges}; verdicts: {shown}.")
-        if found.rejects:
-            typer.echo(f"{found.rejects:,} rows cannot be read.")
+        echo_lines(["", f"That gives {found.judgments:,} judgments:", *found.told[:-1]])
     if found.records:
         typer.echo("\nThe first ones, as they will be read:")
     for number, record in enumerate(found.records, start=1):
@@ -76,16 +51,6 @@ def print_records(found: Inspection) -> None:
         typer.echo("")
     for problem in found.problems if found.mapping is not None else ():
         typer.echo(f"  {problem}")
-
-
-def _line(name: str, example: str, field: str, reason: str, width: int) -> str:
-    return cut(f"  {name:<{width}}  {example:<{_EXAMPLE}}  {field:<12}  {reason}".rstrip(), WIDTH)
-
-
-def _example(found: Inspection, name: str) -> str:
-    values = found.samples.get(name, [])
-    short = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
-    return cut(" | ".join(short) if sum(map(len, short)) < _EXAMPLE - 6 else [*short, "(empty)"][0], _EXAMPLE)
 
 
 RECORDS = 3

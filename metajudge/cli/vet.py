@@ -23,6 +23,7 @@ from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.panels.config import PanelConfig
 from metajudge.reading import JudgmentSource
+from metajudge.reading.seen import example_of
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import results_file
@@ -209,7 +210,9 @@ def vet(
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, agents.config, agents.agent, store)
     reached = reached_by(bars, summary, results.labels)
-    told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()))
+    first = None if as_json else source.first()
+    example = None if first is None else example_of(first)
+    told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()), example)
     if results.watcher is not None and results.watcher.judgments:
         try:
             told.write_reports(results.watcher, inputs)

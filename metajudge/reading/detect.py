@@ -1,12 +1,11 @@
-"""Which format an input has, by its content."""
+"""Which format an input has, by its content; what was seen of it where none is found."""
 
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from metajudge.errors import InputError, OpenQuestionsError
 from metajudge.files.secrets import without_secrets
@@ -20,25 +19,24 @@ from metajudge.reading.containers.kinds import (
     wrapped_table,
 )
 from metajudge.reading.containers.lines import NAN_IS_NULL, DamagedError, Line, Reject, Source, open_bytes
-from metajudge.reading.containers.tables import LINES, Table, json_lines, json_list, records_in
+from metajudge.reading.containers.tables import LINES, Survey, Table, json_lines, json_list, records_in
 from metajudge.reading.containers.typed_tables import dataset_folders, dataset_table
-from metajudge.reading.formats.known import APART, OWN, Format, Part, format_of, object_reader
+from metajudge.reading.conversations import text_of
+from metajudge.reading.formats.known import APART, OWN, Format, Part, format_of, formats, object_reader
 from metajudge.reading.formats.scored_runs import joined
+from metajudge.reading.guesses import Guess
+from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.jsonl import JudgmentLines
-from metajudge.reading.mapping import FieldMap, check_columns, own_columns
+from metajudge.reading.mapping import FLAGS, TEXTS, FieldMap, Wording, check_columns, own_columns, quoted
 from metajudge.reading.reader import Reader
 from metajudge.reading.saved_maps import saved_map
+from metajudge.reading.seen import column_lines, cut, samples
 
-SNIFFED_LINES = 1_000
+SNIFFED_LINES: Final = 1_000
 """How many lines are looked at for a record of a known format."""
 
-EXPECTED = (
-    "expected metajudge JSONL (one object a line with id, item, judge, verdict), a JudgeBench output file (pair_id, "
-    "response_A, response_B, judgments), a JudgeBench, LLMBar or MT-Bench folder (a file of pairs or items and one of "
-    "judgments), recorded verdicts of ReaLMistake or RewardBench 2, results of Arena-Hard, AlpacaEval, FastChat, "
-    "Inspect, promptfoo, DeepEval, Ragas, lm-evaluation-harness, OpenAI Evals, LangSmith, Langfuse, MLflow, Phoenix, "
-    "Argilla or Label Studio, or any table with a mapping (`metajudge import FILE` asks for one)"
-)
+FORMATS: Final = "`metajudge inspect --formats` lists what is read"
+SHOWN_COLUMNS: Final = 40
 
 
 class Other(Enum):
@@ -48,6 +46,11 @@ class Other(Enum):
     TABLE = "a table"
     EMPTY = "nothing"
     UNKNOWN = "something else"
+
+
+def known_formats() -> list[str]:
+    """What is read without a mapping, by name."""
+    return sorted({JudgmentLines.format, *(one.name for one in formats() if one.part is None)}, key=str.casefold)
 
 
 def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[Reader]:
@@ -60,22 +63,26 @@ def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[R
             is given is used for every file but metajudge's own; its ``values`` alone only give words a meaning.
 
     Raises:
-        InputError: there is nothing here that any reader knows, with what was looked for and what was found.
+        InputError: there is nothing here that any reader knows, with what was found, what is missing and one remedy.
     """
     try:
-        mode = path.stat().st_mode
+        found = path.stat()
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     given = FieldMap() if mapping is None else mapping
-    return _folder(path, name, given) if stat.S_ISDIR(mode) else [_file(Source(path, name), given)]
+    if stat.S_ISREG(found.st_mode) and not found.st_size:
+        raise InputError(f"{name} is empty")
+    return _folder(path, name, given) if stat.S_ISDIR(found.st_mode) else [_file(Source(path, name), given)]
 
 
 def _by_itself(source: Source, container: Container) -> Callable[[Source], Reader] | None:
-    """What reads a file that is no table of records, by its container and its own marks; None for any other file."""
-    from metajudge.reading.formats import inspect_log, promptfoo_table
+    """What reads a file that is no table of records, by its container, marks or place; None for any other file."""
+    from metajudge.reading.formats import inspect_log, llmbar, promptfoo_table
 
     if container is Container.ZIP and inspect_log.is_inspect_archive(source):
         return inspect_log.inspect_log
+    if container is Container.LIST and llmbar.is_result_path(source.path.resolve()):
+        return llmbar.ResultFile
     table = container is Container.CSV and promptfoo_table.is_promptfoo_table(source)
     return promptfoo_table.promptfoo_table if table else None
 
@@ -87,60 +94,76 @@ def _file(source: Source, mapping: FieldMap) -> Reader:
         return own(source)
     if container is Container.ZIP:
         open_bytes(source).close()  # says what it is instead
-    if container is Container.LIST and not mapping.columns:
-        from metajudge.reading.formats.llmbar import ResultFile, is_result_path
+    return reader_of(table_of(source, container), mapping, container)
 
-        if is_result_path(source.path.resolve()):
-            return ResultFile(source)
-    table = table_of(source, container)
+
+def reader_of(table: Table, mapping: FieldMap, container: Container | None = None, wording: Wording = FLAGS) -> Reader:
+    """The reader for a table; what is raised as for :func:`readers_of`.
+
+    Args:
+        container: of a file; None for rows that stand in no single one.
+        wording: how messages name what the user gives.
+    """
     found, said = _sniff(table)
     if found in (Other.UNKNOWN, Other.OBJECT) and (inner := wrapped_table(table, is_written_whole, mapping)):
         table, (found, said) = inner, _sniff(inner)
+    source = table.source
     if found is OWN:
         return JudgmentLines(source, _own_records(table, container))
-    mapped = mapping if mapping.columns else None
-    plain = found in (Other.UNKNOWN, Other.TABLE)
-    if mapped is None and (plain or (isinstance(found, Format) and found.by_columns)):
-        kept = _kept(source, mapping)
-        mapped = kept if plain or (kept is not None and _fits(kept, table)) else None
-    if mapped is None and mapping.constants and plain:
-        named = mapping.model_copy(update={"columns": own_columns(table.columns())})
-        mapped = None if named.missing() else named
-    if mapped is not None:
-        return _mapped(table, mapped)
+    by_columns = isinstance(found, Format) and found.by_columns
+    if (mapped := _mapping_of(table, mapping, plain=not isinstance(found, Format), by_columns=by_columns)) is not None:
+        return _mapped(table, mapped, wording)
     if isinstance(found, Format):
         if found.part is not None:
             raise InputError(f"{source.name} contains {APART[found.part]}")
-        if found.reader is not None:
+        if found.reader is not None and (container is not None or by_columns):
             return found.reader(table, mapping.values)
     if found is Other.EMPTY:
-        raise InputError(f"{source.name} is empty; {EXPECTED}")
+        raise InputError(f"{source.name} is empty")
     if found is not Other.OBJECT:
-        return _table(table, mapping.values, said)
+        return _table(table, mapping, said, wording)
     data = read_object(source)
     known = object_reader(source, data, mapping.values)
     if known is None:
-        keys = ", ".join(list(data)[:8])
-        raise InputError(f"{source.name} is one JSON object, with the fields {keys}; {EXPECTED}")
+        seen = ", ".join(f"{name} ({cut(text_of(value), SHOWN_COLUMNS)})" for name, value in list(data.items())[:8])
+        raise InputError(f"{source.name} is one JSON object of no known tool: {without_secrets(seen)}; {FORMATS}")
     return known
 
 
-def _mapped(table: Table, mapping: FieldMap, told: str | None = None) -> Reader:
+def _mapping_of(table: Table, mapping: FieldMap, *, plain: bool, by_columns: bool) -> FieldMap | None:
+    """The mapping that a table is read by: the one given, or the one kept.
+
+    Args:
+        plain: whether its records are of no format.
+        by_columns: whether they are of one that may be any table, so that a mapping kept for the file goes before.
+    """
+    if mapping.columns:
+        return mapping
+    path = table.source.path
+    kept = saved_map(path) if (plain or by_columns) and path.exists() else None
+    if kept is not None:
+        kept = kept.updated(constants=mapping.constants, values=mapping.values)
+        if plain or _fits(kept, table):
+            return kept
+    return None
+
+
+def _mapped(table: Table, mapping: FieldMap, wording: Wording, told: str | None = None) -> Reader:
     from metajudge.reading.mapped import MappedTable
 
-    found = MappedTable(table, mapping)
+    found = MappedTable(table, mapping, wording=wording)
     found.guessed = told is not None
     found.told = [*([told] if told else []), *found.told]
     return found
 
 
-def _own_records(table: Table, container: Container) -> Table:
+def _own_records(table: Table, container: Container | None) -> Table:
     """Records of our own, in which an infinite number is no word."""
     if container is Container.LIST:
         return json_list(table.source, NAN_IS_NULL)
     if table.format == LINES:
         return json_lines(table.source, NAN_IS_NULL)
-    return records_in(table) if container in (Container.PARQUET, Container.ARROW) else table
+    return records_in(table) if container in (Container.PARQUET, Container.ARROW, None) else table
 
 
 def _fits(mapping: FieldMap, table: Table) -> bool:
@@ -152,44 +175,60 @@ def _fits(mapping: FieldMap, table: Table) -> bool:
     return True
 
 
-def _kept(source: Source, mapping: FieldMap) -> FieldMap | None:
-    """The mapping kept for a file, with the meanings and texts given now taking precedence."""
-    kept = saved_map(source.path)
-    return None if kept is None else kept.updated(constants=mapping.constants, values=mapping.values)
-
-
-def _table(table: Table, values: Mapping[str, str], found: str) -> Reader:
-    """A reader for rows that no format claims: by names of our own, else not at all, with a guess."""
-    from metajudge.reading.formats import langsmith
-    from metajudge.reading.formats.llmbar import ResultFile
-    from metajudge.reading.guessing import guess_mapping
+def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader:
+    """A reader for rows that no format claims: by names of our own or usual ones; else what was seen is refused."""
+    from metajudge.reading.formats import langsmith, llmbar
 
     columns = table.columns()
     if langsmith.is_test_results(columns):
-        return langsmith.test_results(table, values)
+        return langsmith.test_results(table, given.values)
     if {"input", "output_1", "output_2", "results"} <= set(columns):
-        return ResultFile(table.source)  # which says that only its folders name the judge
-    own = own_columns(columns)
-    direct = FieldMap(columns=own, values=dict(values))
-    if own.keys() >= {"verdict", "question", "judge"} and not direct.missing():
-        return _mapped(table, direct)
-    name = table.source.name
-    if table.format == LINES and not columns:
-        raise InputError(f"{name} contains no judgment that can be read: {found}; {EXPECTED}")
-    rows = [row for row in islice(table.rows(), SNIFFED_LINES) if isinstance(row, Line)]
-    guess = guess_mapping(columns, rows)
-    if guess.is_sure and not values and all(one.column in columns for one in guess.fields):
-        return _mapped(table, guess.mapping, f"{name} is read by the names of its columns: {guess.mapping.to_flags()}")
-    reason = f": {found}" if found else ""
-    if len(guess.fields) < 3:
-        raise InputError(f"{name} contains no judgment that can be read{reason}; {EXPECTED}")
-    open_ = [problem for problem in guess.problems if not values or "say what each means" not in problem]
-    problems = without_secrets("".join(f"\n  {problem}" for problem in open_))
-    flags = guess.mapping.updated(values=dict(values)).to_flags()
-    raise OpenQuestionsError(
-        f"{name} is a table of no known format{reason}. Say which column is what, for instance\n"
-        f"  {flags}{problems}\n`metajudge import {name}` asks about each."
-    )
+        return llmbar.ResultFile(table.source)  # which says that only its folders name the judge
+    direct = FieldMap(columns=own_columns(columns)).updated(constants=given.constants, values=given.values)
+    if not direct.missing():
+        return _mapped(table, direct, wording)
+    name, survey = table.source.name, table.survey()
+    if not columns or not any(row.data for row in survey.rows):
+        raise InputError(f"{name} contains no judgment that can be read: {said or 'no row has a value'}; {FORMATS}")
+    guess = guess_mapping(columns, survey.rows)
+    if guess.is_sure and given == FieldMap() and all(one.column in columns for one in guess.fields):
+        told = f"{name} is read by the names of its columns: {guess.mapping.to_flags()}"
+        return _mapped(table, guess.mapping, wording, told)
+    raise OpenQuestionsError(without_secrets(_seen(table, guess, survey, given, wording)))
+
+
+TO_GIVE: Final = {
+    "verdict": "verdict=COLUMN",
+    "question": "question=COLUMN",
+    "judge": "judge:=NAME",
+    "responses.A": "responses.A=COLUMN",
+}
+"""A required field that no column is taken for, and what stands for it in the mapping to be given."""
+
+
+def missing_of(mapping: FieldMap) -> list[str]:
+    """Required fields that a mapping lacks; texts are none of them where it has no texts at all."""
+    missing = mapping.missing()
+    return [one for one in missing if one not in TEXTS or not set(TEXTS) <= set(missing)]
+
+
+def _seen(table: Table, guess: Guess, survey: Survey, given: FieldMap, wording: Wording) -> str:
+    """What was seen of a table, what is missing, and the one option to give."""
+    name, columns = table.source.name, table.columns()
+    mapping = guess.mapping.updated(constants=given.constants, values=given.values)
+    shown = list(dict.fromkeys([*columns[:SHOWN_COLUMNS], *(one.column for one in guess.fields)]))
+    lines = column_lines(shown, {one: samples(survey, one) for one in shown}, mapping, {})
+    lines += [f"  and {len(columns) - SHOWN_COLUMNS} more columns"] * (len(columns) > SHOWN_COLUMNS)
+    open_ = [one for one in guess.problems if not one.startswith("no column ")]
+    lines += [f"  {one}" for one in open_ if not (given.values and "say what each means" in one)]
+    missing = missing_of(mapping)
+    what = f"Missing: {', '.join(missing)}." if missing else "Nothing is missing, but some of it is guessed."
+    parts = [f"{field}={column}" for field, column in mapping.columns.items()]
+    parts += [*(f"{field}:={text}" for field, text in mapping.constants.items()), *(TO_GIVE[one] for one in missing)]
+    means = f" and {wording.meanings(mapping.values)}" if mapping.values else ""
+    asks = f" (`metajudge import {quoted(name)}` asks)" if wording.flags else ""
+    give = f"{what} Give {wording.mapped(','.join(parts))}{means}{asks}"
+    return "\n".join([f"{name} is a table of no known format:", *lines, give])
 
 
 def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
@@ -197,44 +236,27 @@ def _folder(path: Path, name: str, mapping: FieldMap) -> list[Reader]:
     splits = dataset_folders(path)
     if splits:
         sources = [Source(split, str(Path(name) / split.relative_to(path))) for split in splits]
-        return [_dataset(dataset_table(source), mapping) for source in sources]
+        return [reader_of(dataset_table(one), mapping) for one in sources]
     readers: list[Reader] = []
     parts: dict[Part, list[Source]] = {}
     files = _files(path, name)
     for source in files:
         found = _sniff_quietly(source)
-        known = isinstance(found, Format)
         if isinstance(found, Format) and found.part:
             parts.setdefault(found.part, []).append(source)
-        elif found is Other.TABLE and (mapping.columns or _kept(source, mapping) is not None):
-            readers.append(_file(source, mapping))
-        elif known or found is Other.OBJECT:
-            with suppress(InputError):  # a format that is not known after all
-                readers.append(_file(source, mapping if known else FieldMap()))
+            continue
+        kept = found is Other.TABLE and (mapping.columns or saved_map(source.path) is not None)
+        if isinstance(found, Format) or found is Other.OBJECT or kept:
+            with suppress(*(() if kept else (InputError,))):  # a format that is not known after all
+                readers.append(_file(source, FieldMap() if found is Other.OBJECT else mapping))
     readers += _joined(path, name, parts, mapping.values)
-    readers = readers or _result_files(path, name)
     if not readers and (records := folder_table(Source(path, name))) is not None:
-        return [_dataset(records, mapping)]
+        return [reader_of(records, mapping)]
+    readers = readers or _result_files(path, name)
     if not readers:
         seen = ", ".join(source.path.name for source in files[:5]) + (", ..." if len(files) > 5 else "")
-        raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {EXPECTED}")
+        raise InputError(f"{name} contains no file of judgments (found: {seen or 'nothing'}); {FORMATS}")
     return readers
-
-
-def _dataset(table: Table, mapping: FieldMap) -> Reader:
-    source = table.source
-    mapped = mapping if mapping.columns else _kept(source, mapping)
-    if mapped is not None:
-        return _mapped(table, mapped)
-    first = next((row for row in table.rows() if isinstance(row, Line)), None)
-    if first is None:
-        raise InputError(f"{source.name} is empty; {EXPECTED}")
-    found = format_of(first.data)
-    if found is OWN:
-        return JudgmentLines(source, records_in(table))
-    if found is not None and found.by_columns and found.reader is not None:
-        return found.reader(table, mapping.values)
-    return _table(table, mapping.values, "")
 
 
 def _joined(path: Path, name: str, parts: Mapping[Part, list[Source]], values: Mapping[str, str]) -> Iterator[Reader]:
@@ -271,15 +293,14 @@ def _joined(path: Path, name: str, parts: Mapping[Part, list[Source]], values: M
 
 def _below(path: Path, name: str, folders: tuple[str, ...]) -> list[Source]:
     """The files of folders of these names, which may lie one folder deeper (a project's)."""
-    found = [folder for pattern in folders for folder in sorted([*path.glob(pattern), *path.glob(f"*/{pattern}")])]
-    sources = [
-        source
-        for folder in found
-        if folder.is_dir()
-        for source in _files(folder, str(Path(name) / folder.relative_to(path)))
-    ]
+    below = [one for pattern in folders for one in sorted([*path.glob(pattern), *path.glob(f"*/{pattern}")])]
+    sources = [one for folder in below if folder.is_dir() for one in _files(folder, _inside(path, name, folder))]
     sniffed = ((source, _sniff_quietly(source)) for source in sources)
     return [one for one, found in sniffed if isinstance(found, Format) and found.part in ("scores", "traces", "runs")]
+
+
+def _inside(path: Path, name: str, found: Path) -> str:
+    return str(Path(name) / found.relative_to(path))
 
 
 def _files(path: Path, name: str) -> list[Source]:
@@ -294,7 +315,7 @@ def _result_files(path: Path, name: str) -> list[Reader]:
     from metajudge.reading.formats.llmbar import ResultFile, is_result_path
 
     files = [found for found in sorted(path.rglob("result.json")) if is_result_path(found.resolve())]
-    return [ResultFile(Source(found, str(Path(name) / found.relative_to(path)))) for found in files]
+    return [ResultFile(Source(found, _inside(path, name, found))) for found in files]
 
 
 def _sniff_quietly(source: Source) -> Format | Other:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from metajudge.errors import InputError
-from metajudge.reading import JudgmentSource, Reject, open_judgments
+from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
+from metajudge.reading import JudgmentSource, open_judgments
 from metajudge.reading.containers.cells import TURNS, nested
 from metajudge.reading.containers.kinds import tables_in, wrapped_table
 from metajudge.reading.containers.lines import Line, Source
 from metajudge.reading.containers.tables import Survey, Table
-from metajudge.reading.conversations import is_chat, text_of
+from metajudge.reading.conversations import is_chat
 from metajudge.reading.detect import is_written_whole
 from metajudge.reading.guessed_values import numbers_in, unknown_values
 from metajudge.reading.guesses import FieldGuess
@@ -26,15 +27,14 @@ from metajudge.reading.reader import attempt
 from metajudge.reading.right_rules import RightRules
 from metajudge.reading.saved_maps import saved_map
 from metajudge.reading.scales import scale_text
+from metajudge.reading.seen import people_of, samples
 from metajudge.reading.spread import PREFIX
 from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
-from metajudge.types.label import answers
 
 Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
 _PLACEHOLDER = "(judge not named)"
 MOST_WORDS = 20
-_ONE_OWN = "(label of the record)"
 BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
     "meta.time": ("time", "timestamp", "created_at", "judged_at", "datetime", "date"),
     "meta.judge_version": ("judge_version", "model_version", "version", "snapshot", "revision"),
@@ -46,72 +46,33 @@ TOLERATED: Final = 0.1
 """Rows that cannot be read, to those that can, at most: with more of them the guess is wrong."""
 
 
-@dataclass(slots=True)
-class VerdictKinds:
-    """Counts over an input.
+def counts_of(facts: Verdicts | None, rules: Mapping[VerdictKind, Right]) -> dict[str, Any]:
+    """Kinds of verdicts, grades, categories, scales, what counts as right, and people's labels; absent parts are null.
 
-    Attributes:
-        rules: what counts as right; give it the rule asked for.
-        kinds: verdicts of each kind.
-        words: how often each category occurs.
-        scales: declared scales, with the number of items that have them.
-        annotators: labels by each person; those without a name together.
-        labels: item -> how many labels it has.
-        items: ids of the items, with or without labels.
-        grades: the lowest and the highest grade; None without grades.
+    The labels of an item count once, however many judges it has. None stands for an input that cannot be read yet.
     """
-
-    rules: RightRules = field(default_factory=RightRules)
-    kinds: Counter[VerdictKind] = field(default_factory=Counter)
-    words: Counter[str] = field(default_factory=Counter)
-    scales: Counter[str] = field(default_factory=Counter)
-    annotators: Counter[str] = field(default_factory=Counter)
-    labels: dict[str, int] = field(default_factory=dict)
-    items: set[str] = field(default_factory=set)
-    grades: tuple[float, float] | None = None
-
-    def add(self, judgment: Judgment) -> None:
-        """Counts one judgment; the labels of an item once."""
-        self.rules.add(judgment)
-        verdict, item = judgment.verdict, judgment.item
-        if verdict is not None:
-            self.kinds[kind_of(verdict)] += 1
-        if isinstance(verdict, Category):
-            self.words[str(verdict)] += 1
-        if isinstance(verdict, Grade):
-            low, high = self.grades or (verdict.value, verdict.value)
-            self.grades = min(low, verdict.value), max(high, verdict.value)
-        if item.id in self.items:
-            return
-        self.items.add(item.id)
-        if item.scale is not None:
-            self.scales[scale_text(item.scale)] += 1
-        given = [one.annotator or "(no name)" for one in answers(item.labels)]
-        given = given or ([_ONE_OWN] if item.label is not None else [])
-        self.annotators.update(given)
-        if given:
-            self.labels[item.id] = len(given)
-
-    def right(self) -> dict[VerdictKind, Right]:
-        """The rule of each kind; see :meth:`~metajudge.reading.right_rules.RightRules.rules`."""
-        return self.rules.rules()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; absent parts are null."""
-        per_item = Counter(self.labels.values())
-        return {
-            "kinds": dict(self.kinds),
-            "categories": dict(self.words.most_common(MOST_WORDS)) or None,
-            "grades": None if self.grades is None else list(self.grades),
-            "scales": dict(self.scales) or None,
-            "right": {kind: str(rule) for kind, rule in self.right().items()},
-            "labels": {
-                "items": len(self.items),
-                "labelled_items": len(self.labels),
-                "annotators": dict(self.annotators),
-                "per_item": {str(count): items for count, items in sorted(per_item.items())},
-            },
-        }
+    facts = facts or VerdictsBuilder(texts=False).facts()
+    verdicts = [(facts.verdicts[code], count) for code, count in Counter(facts.verdict.tolist()).items() if code >= 0]
+    kinds, words = Counter[VerdictKind](), Counter[str]()
+    for one, count in verdicts:
+        kinds[kind_of(one)] += count
+        words.update({str(one): count} if isinstance(one, Category) else {})
+    grades = [one.value for one, _ in verdicts if isinstance(one, Grade)]
+    scales = Counter(scale_text(one.scale) for one in facts.items if one.scale is not None)
+    people, each = people_of(facts.items)
+    return {
+        "kinds": dict(kinds),
+        "categories": dict(words.most_common(MOST_WORDS)) or None,
+        "grades": [min(grades), max(grades)] if grades else None,
+        "scales": dict(scales) or None,
+        "right": {kind: str(rule) for kind, rule in rules.items()},
+        "labels": {
+            "items": len(facts.items),
+            "labelled_items": each.total(),
+            "annotators": dict(people),
+            "per_item": {str(count): items for count, items in sorted(each.items())},
+        },
+    }
 
 
 @dataclass(slots=True)
@@ -139,8 +100,10 @@ class Inspection:
         records: the first ones, as they would be read.
         problems: problems and notices.
         people: scores by people in the input.
-        kinds: kinds of verdicts, scales and people's labels.
         join: what labels of another file gave; None without any.
+        facts: of all judgments; None where the input cannot be read yet.
+        rules: what counts as right among them.
+        told: what was read, a line each, an example last.
     """
 
     name: str
@@ -164,8 +127,15 @@ class Inspection:
     records: list[Judgment] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     people: PeopleCount = field(default_factory=PeopleCount)
-    kinds: VerdictKinds = field(default_factory=VerdictKinds)
     join: JoinReport | None = None
+    facts: Verdicts | None = None
+    rules: RightRules = field(default_factory=RightRules)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def right(self) -> dict[VerdictKind, Right]:
+        """The rule of each kind of verdict."""
+        return self.rules.rules()
 
 
 Join = Callable[[JudgmentSource], JoinReport | None]
@@ -231,7 +201,7 @@ def inspect_input(
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
     _open_values(found, mapping, survey)
-    found.samples = {name: _sample(survey, name) for name in found.columns}
+    found.samples = {name: samples(survey, name) for name in found.columns}
     found.fields = [one for one in guess.fields if mapping.columns.get(one.field) == one.column]
     return found
 
@@ -253,27 +223,29 @@ def _counted(
         found.join = None if join is None else join(source)
     except InputError as error:
         raise LabelsError(str(error)) from None
-    found.kinds = VerdictKinds(RightRules(right))
     if found.format.endswith("mapped"):
         given = mapping is not None and bool(mapping.columns)
         kept = None if given else saved_map(name)
         found.origin = "given" if given else "kept" if kept else "format"
         found.mapping = mapping if given else kept.updated(values=mapping.values if mapping else {}) if kept else None
+    found.rules, builder = RightRules(right), VerdictsBuilder(texts=False)
     for record in source.scan():
-        if isinstance(record, Reject):
-            if len(found.problems) < _SHOWN_REJECTS:
-                found.problems.append(str(record))
-            continue
-        found.kinds.add(record)
-        found.judges[record.judge] += 1
-        found.verdicts["(none)" if record.verdict is None else str(record.verdict)] += 1
-        if len(found.records) < records:
-            found.records.append(record)
+        if isinstance(record, Judgment):
+            builder.add(record)
+            found.rules.add(record)
+            found.records += [record] if len(found.records) < max(records, 1) else []
+        elif len(found.problems) < _SHOWN_REJECTS:
+            found.problems.append(str(record))
+    facts = found.facts = builder.facts()
+    found.judges = Counter(facts.judges[code] for code in facts.judge.tolist())
+    for code, count in Counter(facts.verdict.tolist()).items():
+        found.verdicts["(none)" if code < 0 else str(facts.verdicts[code])] += count
     found.judgments, found.rejects, found.duplicates = source.judgments, source.rejects, source.duplicates
-    found.people = source.people
+    found.people, found.told = source.people, source.lines(facts, found.records[0])
+    del found.records[records:]
     if source.rejects > len(found.problems):
         found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
-    found.problems += [*source.told, *found.kinds.rules.scales.sentences()]
+    found.problems += [*source.told, *found.rules.scales.sentences()]
     found.complete = source.rejects == 0
     return found
 
@@ -299,12 +271,6 @@ def _open_values(found: Inspection, mapping: FieldMap, survey: Survey) -> None:
             turns += [len(one) // 2 for one in cells if is_chat(one)]
             turns += [len(one) for one in cells if TURNS in name and isinstance(one, list)]
         found.turns = max(turns) if max(turns) > 1 else None
-
-
-def _sample(survey: Survey, column: str) -> list[str]:
-    """The first three different values of a column, as text."""
-    texts = (text_of(value) for value in survey.cells(column) if value is not None)
-    return list(dict.fromkeys(text for text in texts if text))[:3]
 
 
 def _as_items(mapping: FieldMap, name: str) -> list[str]:

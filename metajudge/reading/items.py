@@ -8,23 +8,19 @@ needs a column of questions and one for each response, by the names of a mapping
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.kinds import tables_in
 from metajudge.reading.containers.lines import EXCERPT, Line, Reject, Source
-from metajudge.reading.containers.tables import SURVEYED_ROWS, Table
+from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats.known import format_of
-from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.mapped import MappedTable
 from metajudge.reading.mapping import ASKED, FieldMap, own_columns
 from metajudge.reading.reader import each
 from metajudge.reading.saved_maps import saved_map
 from metajudge.reading.source import open_judgments
 from metajudge.types import Item, Judgment
-
-_ITEM_FIELDS = ("question", "item_id", "category", "reference", "label", "human_labels", "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +138,9 @@ def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
     except InputError as error:
         if not source.path.exists():
             raise
-        hint = _guessed(tables[0]) if tables and mapping is None else " with --map"
+        columns = "--map question=COLUMN,responses.A=COLUMN,responses.B=COLUMN"
         raise InputError(
-            f"{error}; or items: one object a line with id, question and responses, or a table{hint}"
+            f"{error}; or items: one object a line with id, question and responses, or a table with {columns}"
         ) from None
 
     def read() -> Iterator[_FoundItem | Reject]:
@@ -177,21 +173,6 @@ def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | Non
         f"{table.format}, mapped",
         lambda: (found for one in mapped for found in _read(one.source, one.rows_of_judges(), one.item)),
     )
-
-
-def _guessed(table: Table) -> str:
-    """The mapping that the column names of a table without verdicts suggest."""
-    rows = [row for row in islice(table.rows(), SURVEYED_ROWS) if isinstance(row, Line)]
-    guess = guess_mapping(table.columns(), rows).mapping
-    columns = {
-        name: column
-        for name, column in guess.columns.items()
-        if name in _ITEM_FIELDS or name.startswith(("responses.", "models."))
-    }
-    mapping = FieldMap(columns=columns)
-    if mapping.missing(ASKED):
-        return " with --map question=COLUMN,responses.A=COLUMN,responses.B=COLUMN"
-    return f", for instance with\n  {mapping.to_flags()}"
 
 
 def _require_same(item: Item, earlier: tuple[str, str], where: str) -> None:

@@ -16,6 +16,7 @@ from typing import Final, Protocol, TypeVar
 import orjson
 
 from metajudge.reading.containers.lines import Reject
+from metajudge.reading.jsonl import to_line
 from metajudge.reading.people import PeopleCount
 from metajudge.reading.reader import FoundJudgment, Reader
 from metajudge.types import Item, Judgment
@@ -205,6 +206,28 @@ class SeenIds:
         return Earlier(list(self._files)[file], line, digest == content)
 
 
+def settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:
+    """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
+    if isinstance(found, Reject):
+        return found
+    objection = contents.objection(found.judgment)
+    if objection is not None:
+        return _rejected(found, objection)
+    earlier = ledger.enter(found) if ledger is not None else None
+    if earlier is None:
+        return found.judgment
+    if earlier.same:
+        return None
+    other = earlier.file != found.file
+    fix = "--prefix-ids puts each file's name before its ids" if other else "give each judgment its own id"
+    place = f"{earlier.file}:{earlier.line}"
+    return _rejected(found, f"id {found.judgment.id!r} is already used for another judgment at {place}; {fix}")
+
+
+def _rejected(found: FoundJudgment, reason: str) -> Reject:
+    return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
+
+
 class Collector(Protocol):
     """Takes some records at a time: steps that are done for all of them, one after the other, cost less."""
 
@@ -214,15 +237,25 @@ class Collector(Protocol):
 C = TypeVar("C", bound=Collector)
 
 
+class Kept(list[Judgment]):
+    """The judgments among records."""
+
+    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
+        """Takes some records."""
+        self.extend(record for record in block if isinstance(record, Judgment))
+
+
 @dataclass(slots=True)
 class PassCounts:
     """What one pass has met so far.
 
     Attributes:
+        rows: of the input; one may give several judgments.
         wanted: judgments by the judges asked for.
         kept: the rejects as lines; None where they are too large to be held.
     """
 
+    rows: int = 0
     judgments: int = 0
     wanted: int = 0
     rejects: int = 0

@@ -6,18 +6,16 @@ next, and then gives voters, their sum and the number of orders. Both give an or
 it: ``12: 3,{1,4},2``.
 """
 
-import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-import orjson
-
 from metajudge.errors import InputError
 from metajudge.reading.containers.lines import Line, Reject, Source, head_of
+from metajudge.reading.containers.tables import csv_table
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.rankings import (
     QUESTIONS,
@@ -29,7 +27,6 @@ from metajudge.reading.rankings import (
     holds_judgments,
     ranking_file,
     ranking_from_text,
-    read_bare_rankings,
     read_judged_rankings,
     read_ranking_lines,
     text_lines,
@@ -39,8 +36,8 @@ from metajudge.reading.reader import each, split
 
 PREFLIB_SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 
-_LONGEST_RANKING = 1 << 20
-"""Bytes of a first line that is looked at as a bare ranking."""
+_BARE = re.compile(rb"\[\s*(?:\[\s*)?\"")
+"""How a first line begins that is a list of names, or of groups of them."""
 
 
 def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> RankingFile:
@@ -74,26 +71,12 @@ def read_ranking_file(path: Path | str, mapping: FieldMap | None = None) -> Rank
 def _reader_of(source: Source, mapping: FieldMap | None) -> Callable[[Source], RankingFile]:
     if Path(source.name.removesuffix(".gz")).suffix in PREFLIB_SUFFIXES:
         return read_preflib
-    if mapping is None and _holds_bare_rankings(source):
-        return read_bare_rankings
+    head = b"" if source.path.is_dir() else head_of(source, 4096).lstrip()
+    if mapping is None and _BARE.match(head):
+        return read_ranking_lines
     if mapping is not None or holds_judgments(source):
         return partial(read_judged_rankings, mapping=mapping)
-    head = head_of(source, 4096).lstrip()
     return read_ranking_lines if head.startswith(b"{") else read_preflib if head.startswith(b"#") else read_csv_rankings
-
-
-def _holds_bare_rankings(source: Source) -> bool:
-    """Whether the first line is a JSON list of names or of groups of them."""
-    if source.path.is_dir():
-        return False
-    head = head_of(source, _LONGEST_RANKING).partition(b"\n")[0].strip()
-    if not head.startswith(b"["):
-        return False
-    try:
-        entries = orjson.loads(head)
-    except orjson.JSONDecodeError:
-        return False
-    return all(isinstance(name, str) for entry in entries for name in (entry if isinstance(entry, list) else [entry]))
 
 
 def read_csv_rankings(source: Source) -> RankingFile:
@@ -102,14 +85,9 @@ def read_csv_rankings(source: Source) -> RankingFile:
     Raises:
         InputError: no header, a column twice, or columns that make no ballots.
     """
-    delimiter = "\t" if source.name.removesuffix(".gz").endswith(".tsv") else ","
-    reader = csv.reader(text_lines(source), delimiter=delimiter, skipinitialspace=True)
-    header = [name.strip() for name in next(reader, [])]
-    if not any(header):
-        raise InputError(f"{source.name} is empty: a file of ballots has a header, or is JSONL or PrefLib")
-    if len(set(header)) < len(header) or "" in header:
-        raise InputError(f"{source.name}: every column of the header needs a name of its own, not {header}")
-    rows = _rows(source, reader, header)
+    table = csv_table(source)
+    header = [name.strip() for name in table.columns()]
+    rows = [_stripped(row) for row in table.rows()]
     if "ranking" in header:
         return ranking_file(source, "csv", rows, lambda row: _ballot(row, ranking_from_text(row.data["ranking"])))
     if "candidate" in header and "rank" in header:
@@ -129,23 +107,16 @@ def read_csv_rankings(source: Source) -> RankingFile:
     return ranking_file(source, "csv", rows, by_columns, candidates)
 
 
-def _rows(source: Source, reader: Iterator[list[str]], header: list[str]) -> Iterator[Line | Reject]:
-    for line, cells in enumerate(reader, start=2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(header):
-            reason = f"the row has {len(cells)} cells, the header {len(header)}"
-            yield source.reject(line, reason, ",".join(cells).encode())
-            continue
-        data = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
-        yield Line(line, ",".join(data.values()).encode(), data)
+def _stripped(row: Line | Reject) -> Line | Reject:
+    if isinstance(row, Reject):
+        return row
+    return Line(row.number, row.raw, {name.strip(): str(value or "").strip() for name, value in row.data.items()})
 
 
-def _single_places(source: Source, rows: Iterator[Line | Reject]) -> RankingFile:
+def _single_places(source: Source, rows: Sequence[Line | Reject]) -> RankingFile:
     """Ballots of which every row is one place."""
-    whole = list(rows)
     held: dict[tuple[str | None, str | None], list[Line]] = {}
-    for row in whole:
+    for row in rows:
         if isinstance(row, Line):
             held.setdefault((_first_of(row, VOTERS), _first_of(row, QUESTIONS)), []).append(row)
 
@@ -158,7 +129,7 @@ def _single_places(source: Source, rows: Iterator[Line | Reject]) -> RankingFile
             raise InputError("the rows of one ballot have different weights")
         return _ballot(first, _by_rank(ranks))
 
-    rejects = [row for row in whole if isinstance(row, Reject)]
+    rejects = [row for row in rows if isinstance(row, Reject)]
     return ranking_file(source, "csv", [*rejects, *(places[0] for places in held.values())], made)
 
 

@@ -7,7 +7,7 @@ names one: ``A`` and ``B`` give a response's position in its item, and another m
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -87,36 +87,25 @@ def ranking_file(
 
 
 def read_ranking_lines(source: Source) -> RankingFile:
-    """Reads one object a line; see :func:`metajudge.reading.ranking_files.read_ranking_file`."""
-    return ranking_file(source, "jsonl", read_lines(source), _json_ballot)
-
-
-def read_bare_rankings(source: Source) -> RankingFile:
-    """Reads one list a line, as :func:`metajudge.voting.kemeny` takes them."""
+    """Reads one object or one list a line; see :func:`metajudge.reading.ranking_files.read_ranking_file`."""
     texts = (Line(number, text.encode(), {}) for number, text in enumerate(text_lines(source), start=1) if text.strip())
-    return ranking_file(source, "jsonl", texts, _bare_ballot)
-
-
-def _bare_ballot(line: Line) -> FileBallot:
-    try:
-        value = orjson.loads(line.raw)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error}") from None
-    if not isinstance(value, list):
-        raise InputError("the line is no list: the first line is a bare ranking, so every line must be one")
-    return FileBallot(_listed(value), Fraction(1), None, None, line.number)
+    return ranking_file(source, "jsonl", texts, _json_ballot)
 
 
 def _json_ballot(line: Line) -> FileBallot:
-    data = line.data
-    key = next((key for key in ("ranking", "verdict") if key in data), None)
+    try:
+        data = orjson.loads(line.raw)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error}") from None
+    if isinstance(data, list):
+        data = {"ranking": data}
+    key = next((key for key in _BALLOT if key in data), None) if isinstance(data, dict) else None
     if key is None:
-        raise InputError("the object has neither 'ranking' nor 'verdict'")
+        raise InputError("the line is neither a list nor an object with 'ranking' or 'verdict'")
     value = data[key]
-    if value is None:
-        raise InputError(f"'{key}' is null: a ballot without a ranking")
     if not isinstance(value, str | list):
-        raise InputError(f"'{key}' is neither a list of candidates nor text such as 'B > A = C'")
+        null = "null: a ballot without a ranking" if value is None else "neither a list of candidates nor text"
+        raise InputError(f"'{key}' is {null}, such as 'B > A = C'")
     ranking = ranking_from_text(value) if isinstance(value, str) else _listed(value)
     weight = weight_of(data.get("weight", 1))
     return FileBallot(ranking, weight, _name(data, VOTERS), _name(data, QUESTIONS), line.number)
@@ -249,42 +238,42 @@ def read_judged_rankings(source: Source, mapping: FieldMap | None = None) -> Ran
         InputError: the file contains no judgments that can be read, or none of them says who wrote the responses.
     """
     rejects: list[Reject] = []
-    named: list[FileBallot] = []
-    by_id: list[tuple[Judgment, FileBallot]] = []
-    slots: list[tuple[str, ...]] = []
-
-    def reject(judgment: Judgment, number: int, reason: str) -> None:
-        rejects.append(Reject(source.name, number, f"{judgment.id}: {reason}", str(judgment.verdict)))
-
+    found: list[tuple[int, Judgment, Pairwise | Ranking, Mapping[str, str]]] = []
     for number, record in enumerate(open_judgments([source.path], mapping=mapping).scan(), start=1):
         if isinstance(record, Reject):
             rejects.append(record)
             continue
         try:
-            verdict, models = _compared(record), record.item.models or {}
-            names = {name: models[name] for name in verdict.ids if name in models}
-            if names.keys() >= set(verdict.ids):
-                if len(set(names.values())) < len(names):
-                    raise InputError("one model wrote several of the responses")
-                named.append(_judged_ballot(record, verdict, number, names))
-            elif names or are_slots(verdict.ids):
-                slots.append(verdict.ids)
-                raise InputError(_unnamed(verdict.ids))
-            else:
-                by_id.append((record, _judged_ballot(record, verdict, number, {name: name for name in verdict.ids})))
+            found.append((number, record, _compared(record), _authors(record)))
         except InputError as error:
-            reject(record, number, str(error))
-    ballots = named
-    if not named and not slots and _recur(judgment for judgment, _ in by_id):
-        ballots = [ballot for _, ballot in by_id]
-    else:
-        for judgment, ballot in by_id:
-            slots.append(tuple(name for group in ballot.ranking for name in group))
-            reject(judgment, ballot.line, _unnamed(slots[-1]))
-    if not ballots and slots:
-        raise InputError(_models_not_named(source.name, slots))
+            rejects.append(_left_out(source, record, number, str(error)))
+    ids = [verdict.ids for _, _, verdict, names in found if not names]
+    open_ = len(ids) == len(found) and not any(map(are_slots, ids))
+    by_id = open_ and _recur(judgment for _, judgment, _, _ in found)
+    ballots: list[FileBallot] = []
+    for number, record, verdict, names in found:
+        if set(verdict.ids) <= names.keys() or by_id:
+            ballots.append(_judged_ballot(record, verdict, number, names or {name: name for name in verdict.ids}))
+        else:
+            why = f"the item does not name the models (item.models) of its responses {', '.join(verdict.ids)}"
+            rejects.append(_left_out(source, record, number, why))
+    if not ballots and found:
+        raise InputError(_models_not_named(source.name, [verdict.ids for _, _, verdict, _ in found]))
     rejects.sort(key=lambda one: one.line)
     return RankingFile(source.name, "judgments", None, tuple(ballots), tuple(rejects))
+
+
+def _left_out(source: Source, judgment: Judgment, number: int, why: str) -> Reject:
+    return Reject(source.name, number, f"{judgment.id}: {why}", str(judgment.verdict))
+
+
+def _authors(judgment: Judgment) -> Mapping[str, str]:
+    """Response id -> model. Raises InputError: one model wrote several of the responses compared."""
+    models = judgment.item.models or {}
+    compared = [models[name] for name in _compared(judgment).ids if name in models]
+    if len(compared) == len(_compared(judgment).ids) and len(set(compared)) < len(compared):
+        raise InputError("one model wrote several of the responses")
+    return models
 
 
 def _recur(judgments: Iterable[Judgment]) -> bool:
@@ -303,17 +292,15 @@ def _compared(judgment: Judgment) -> Pairwise | Ranking:
     return judgment.verdict
 
 
-def _judged_ballot(judgment: Judgment, verdict: Pairwise | Ranking, number: int, names: dict[str, str]) -> FileBallot:
+def _judged_ballot(
+    judgment: Judgment, verdict: Pairwise | Ranking, number: int, names: Mapping[str, str]
+) -> FileBallot:
     if isinstance(verdict, Ranking):
         groups = verdict.groups
     else:
         groups = ((verdict.first,), (verdict.second,)) if verdict.strength else ((verdict.first, verdict.second),)
     ranking = tuple(tuple(names[name] for name in group) for group in groups)
     return FileBallot(ranking, Fraction(1), judgment.judge, judgment.item.id, number)
-
-
-def _unnamed(ids: tuple[str, ...]) -> str:
-    return f"the item does not name the models (item.models) of its responses {', '.join(ids)}"
 
 
 def _models_not_named(name: str, slots: list[tuple[str, ...]]) -> str:

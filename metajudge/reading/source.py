@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metajudge.errors import BadLineError, InputError, MetajudgeError
 from metajudge.evidence.units import stated
@@ -17,12 +18,16 @@ from metajudge.files.addresses import near, transfer
 from metajudge.files.replacing import replacing
 from metajudge.reading.containers.lines import Reject
 from metajudge.reading.detect import readers_of
-from metajudge.reading.jsonl import JudgmentLines, to_line
+from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FieldMap
-from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents
+from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, settled
 from metajudge.reading.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
 from metajudge.reading.reader import FoundJudgment, Reader, prefixed, without_secrets
+from metajudge.reading.seen import WIDTH, cut, example_of, lines_of, plural
 from metajudge.types import Judgment
+
+if TYPE_CHECKING:
+    from metajudge.evidence.verdicts import Verdicts
 
 
 class JudgmentSource:
@@ -108,6 +113,60 @@ class JudgmentSource:
         return [*self.told, *self._told, *([] if notice is None else [notice])]
 
     @property
+    def rows(self) -> int:
+        """Number of rows: of a table of several judges each one gives several judgments."""
+        return self._tally.rows
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Columns of tables that say nothing of a judgment."""
+        from metajudge.reading.mapped import MappedTable
+
+        mapped = [one for one in self._readers if isinstance(one, MappedTable)]
+        found = [name for one in mapped for name in one.table.columns() if name not in one.mapping.used_columns]
+        return tuple(dict.fromkeys(found))
+
+    def lines(self, facts: "Verdicts", example: Judgment | None) -> list[str]:
+        """What was read, in three lines and an example; what else is to be known of rows and columns in one more.
+
+        Args:
+            facts: of all judgments, after one pass.
+            example: one of them.
+        """
+        return [*lines_of(facts), *self.beside(), *([] if example is None else [example_of(example)])]
+
+    def beside(self) -> list[str]:
+        """What rows and columns gave beside judgments, in one line; empty where there is nothing to tell."""
+        several = self.judgments + self.rejects + self.duplicates > self.rows
+        parts = [
+            f"{plural('row', self.rows)} give {plural('judgment', self.judgments)}" if several else "",
+            f"{plural('record', self.rejects)} cannot be read" if self.rejects else "",
+            f"{plural('record', self.duplicates)} came before" if self.duplicates else "",
+            f"not used: {', '.join(self.unused)}" if self.unused else "",
+        ]
+        return [cut("; ".join(filter(None, parts)), 2 * WIDTH)] if any(parts) else []
+
+    def first(self) -> Judgment | None:
+        """The first judgment asked for as its record has it, without a pass over the input; None without one."""
+        found = (one.judgment for reader in self._readers for one in reader.read() if isinstance(one, FoundJudgment))
+        return next((one for one in found if self.judges is None or one.judge in self.judges), None)
+
+    def summary(self) -> str:
+        """What the input holds, in a few lines; reads all of it."""
+        from metajudge.evidence.verdicts import VerdictsBuilder
+
+        builder, first = VerdictsBuilder(texts=False), None
+        for judgment in self.all():
+            first = first or judgment
+            builder.add(judgment)
+        return "\n".join([*self.lines(builder.facts(), first), *self.notices])
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{name}: {form}" for name, form in self.formats.items())
+        read = f"{plural('judgment', self.judgments)} read" + ("" if self._complete else " so far")
+        return f"<{type(self).__name__} {names}; {read}; .summary() says what it holds>"
+
+    @property
     def guessed(self) -> bool:
         """Whether a table was read by a guess at its columns."""
         return any(getattr(reader, "guessed", False) for reader in self._readers)
@@ -140,6 +199,7 @@ class JudgmentSource:
         tally.wanted = sum(count for name, count in judges.items() if self.judges is None or name in self.judges)
         for reject in rejects:
             tally.add(reject, None)
+        tally.rows = tally.total
         self._tally, self._complete = tally, True
         self._contents = ItemContents({}, repeated=None if duplicates else frozenset())
         self._unique = not duplicates
@@ -255,18 +315,20 @@ class JudgmentSource:
             BadLineError: at the first reject, where the source is strict.
         """
         tally = PassCounts()
-        people, contents = self._people, self._item_contents()
+        people, contents, place = self._people, self._item_contents(), ("", 0)
         repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
         ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
         for reader in self._readers:
             own = isinstance(reader, JudgmentLines)
             for found in reader.read():
+                if place != (found.file, found.line):
+                    tally.rows, place = tally.rows + 1, (found.file, found.line)
                 if isinstance(found, ByPeople):
                     tally.people.add(found, people.reason(found) if people else "not joined in this format")
                     continue
                 if not own:
                     found = without_secrets(found)
-                record = _settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
+                record = settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
                 if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                     record = people.labelled(record, found.name)
                 if isinstance(record, Judgment):
@@ -341,10 +403,8 @@ def open_judgments(
 ) -> JudgmentSource:
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
-    Read are metajudge JSONL and JudgeBench output files (plain or gzip), folders that contain such files or the
-    pairs-and-judgments layout of JudgeBench and LLMBar, LLMBar's own result files, the results of Arena-Hard,
-    AlpacaEval, Inspect and promptfoo, scores of LangSmith, Langfuse, MLflow, Phoenix and Argilla, and, by a mapping of
-    their columns, CSV, JSON, Parquet and Hugging Face datasets on disk. People's scores in them are labels.
+    Read are metajudge JSONL, the results of known tools (``metajudge inspect --formats`` lists them), folders of such
+    files, and any table by a mapping of its columns. People's scores in them are labels.
 
     Args:
         paths: what to read; ``-`` is standard input, which is copied to a temporary file first.
@@ -378,28 +438,6 @@ def open_judgments(
         weakref.finalize(source, copies.pop_all().close)
     source.count_by(unit)
     return source
-
-
-def _settled(found: FoundJudgment | Reject, ledger: SeenIds | None, contents: ItemContents) -> Judgment | Reject | None:
-    """The record to give: None for a repeated judgment, a Reject for an id that means two of them or two items."""
-    if isinstance(found, Reject):
-        return found
-    objection = contents.objection(found.judgment)
-    if objection is not None:
-        return _rejected(found, objection)
-    earlier = ledger.enter(found) if ledger is not None else None
-    if earlier is None:
-        return found.judgment
-    if earlier.same:
-        return None
-    other = earlier.file != found.file
-    fix = "--prefix-ids puts each file's name before its ids" if other else "give each judgment its own id"
-    place = f"{earlier.file}:{earlier.line}"
-    return _rejected(found, f"id {found.judgment.id!r} is already used for another judgment at {place}; {fix}")
-
-
-def _rejected(found: FoundJudgment, reason: str) -> Reject:
-    return Reject(found.file, found.line, reason, to_line(found.judgment).decode().rstrip("\n"))
 
 
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:

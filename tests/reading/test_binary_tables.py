@@ -21,7 +21,8 @@ from metajudge.reading.containers.typed_tables import (
     parquet_connection,
     parquet_table,
 )
-from metajudge.reading.frames import from_arrow, to_arrow
+from metajudge.reading.frames import from_arrow
+from metajudge.runs.frames import to_arrow
 from tests.doubles.crowds import crowd
 from tests.doubles.interop_cases import CASES, EXPLANATIONS, MODELS, OTHERS
 from tests.reading.binary_tables import MAP, ROWS, parquet, pyarrow, write_dataset, write_parquet

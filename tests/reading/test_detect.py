@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ def test_a_folder_of_outputs_and_own_records_is_read_whole_and_the_rest_left_alo
     assert source.formats == {str(path): "JudgeBench output and metajudge JSONL"}
 
 
+def test_a_folder_of_one_record_a_file_is_a_table_of_them(write: Write, record: Record) -> None:
+    for n in range(3):
+        row = {"question": f"Why {n}?", "responses": {"A": "x"}, "responses.A": "x", "judge": "j", "verdict": n}
+        folder = write(f"r/{n}.json", json.dumps(row, indent=1)).parent
+    source = open_judgments([folder])
+    assert [str(one.verdict) for one in source] == ["0", "1", "2"]
+    assert source.formats == {str(folder): "folder of records, mapped"}
+    for n in range(2):
+        folder = write(f"own/{n}.json", json.dumps(record(f"j{n}"), indent=1)).parent
+    assert [one.id for one in open_judgments([folder])] == ["j0", "j1"]
+
+
 def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None:
     path = write("judgments.jsonl.gz", GAME, packed=True)
     assert "contains judgments that name pairs by item_id, but not the pairs: give the folder" in refused(path)
@@ -69,13 +82,19 @@ def test_judgments_without_their_pairs_point_to_the_folder(write: Write) -> None
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ((), r"is empty; expected metajudge JSONL"),
+        ((), r"x\.jsonl is empty$"),
         (("", "   "), r"is empty"),
-        (({"a": 1, "b": 2},), r"contains no judgment that can be read: line 1 has the fields a, b; expected"),
+        (
+            ({"a": 1, "b": 2},),
+            r"no known format:\n  a  1 .*not used\n  b .*Missing: verdict, judge. Give --map verdict=COLUMN",
+        ),
         (("{}",), r"line 1 is an empty object"),
         (("id,judge,verdict", "1,2,3"), r"line 1: not JSON: the line starts with 'id,judge,verdict'"),
         (("[", "{}", "]"), r"contains no judgment that can be read: row 1 is an empty object"),
-        (("{", '  "id": "j1"', "}"), r"is one JSON object, with the fields id; expected"),
+        (
+            ("{", '  "id": "j1"', "}"),
+            r"is one JSON object of no known tool: id \(j1\); `metajudge inspect --formats` lists",
+        ),
         ((b"\0\1\2",), r"is not text"),
         ((b"\xff\xfe{\0",), r"damaged or ends early"),
         ((b"\x1f\x8bgarbage",), r"is damaged or ends early"),
@@ -117,7 +136,7 @@ def test_a_bad_first_line_is_that_line_alone_and_its_own_reason(
 
 def test_a_missing_path_and_an_empty_folder(tmp_path: Path) -> None:
     assert re.search(r"cannot read .*missing: No such file", refused(tmp_path / "missing"))
-    assert "contains no file of judgments (found: nothing); expected" in refused(tmp_path)
+    assert "contains no file of judgments (found: nothing); `metajudge inspect" in refused(tmp_path)
 
 
 def test_no_input_at_all() -> None:

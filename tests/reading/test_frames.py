@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from metajudge import vet
+from metajudge.auditing import audit_judgments
 from metajudge.errors import InputError
 from metajudge.reading import open_judgments
-from metajudge.reading.frames import from_dataset, from_pandas, to_dataset, to_pandas
+from metajudge.reading.frames import from_dataset, from_pandas
+from metajudge.runs.frames import to_dataset, to_pandas
 from metajudge.types import Judgment
 
 pandas = pytest.importorskip("pandas", reason="pip install 'metajudge-vet[inputs]'")
@@ -98,6 +100,20 @@ def test_assessments_become_a_tidy_frame() -> None:
     assert to_dataset(vet(judgments()[:1])).column_names == list(to_pandas(vet(judgments()[:1])).columns)
 
 
+def test_a_path_or_a_frame_is_vetted_and_audited_as_it_is(tmp_path: Path) -> None:
+    path, given = tmp_path / "in.csv", judgments()[:2]
+    to_pandas(given).to_csv(path, index=False)
+    expected = vet(given)
+    for one in (path, str(path), to_pandas(given), to_dataset(given)):
+        assert [found.final_score for found in vet(one)] == [found.final_score for found in expected]
+        assert audit_judgments(one).holdings.judgments == 2
+    usual = pandas.DataFrame({"prompt": ["?"] * 3, "response_a": "x", "response_b": "y", "winner": "A"})
+    with pytest.raises(InputError, match=r"no known format(.|\n)*Missing: judge\. Give mapping="):
+        vet(usual)
+    with pytest.warns(UserWarning, match="is read by the names of its columns"):
+        assert len(vet(usual.assign(judge="j", n=range(3)))) == 3
+
+
 FRAME = {"p": ["?", "?"], "x": ["4", "4"], "y": ["5", "6"], "w": [1, 2], "mx": ["x-7b"] * 2, "my": ["y-7b"] * 2}
 MAP = "question=p,responses.A=x,responses.B=y,verdict=w"
 MODELS = f"{MAP},models.A=mx,models.B=my"
@@ -144,17 +160,22 @@ def test_any_frame_is_read_by_a_mapping_and_meanings(words: Any, mapping: Any, v
             FRAME | {"w": [1.0, float("inf")]},
             "question=p,responses.A=x,verdict=w",
             {"judge": "g"},
-            r"row 2: verdict: the score is infinite \(inf\), which is no grade",
+            r"DataFrame:2: verdict: the score is infinite \(inf\), which is no grade",
         ),
         ({"a": [1]}, "verdict=winner", {}, r"has no column 'winner'.*Its columns: a\."),
-        ({"a": [1]}, None, {}, "no column is mapped to verdict"),
+        ({"a": [1]}, None, {}, 'Missing: verdict, judge. Give mapping="verdict=COLUMN,judge:=NAME"'),
         (
             to_pandas(judgments()).assign(judge=["g", None, *"g" * 10]),
             None,
             {},
-            "DataFrame row 2: judge: column 'judge' is",
+            "DataFrame:2: judge: column 'judge' is",
         ),
-        (to_pandas([judgments()[0]] * 2).assign(judge=["g", "h"]), None, {}, "rows 1 and 2 have the same id 'a'"),
+        (
+            to_pandas([judgments()[0]] * 2).assign(judge=["g", "h"]),
+            None,
+            {},
+            "DataFrame:2: id 'a' is .* at DataFrame:1",
+        ),
     ],
 )
 def test_errors_name_row_field_and_arguments_and_no_flags(frame: Any, mapping: Any, options: Any, message: str) -> None:

@@ -103,6 +103,13 @@ PEOPLE = [("item_id", "human_score", "annotator"), ("q1", 4, "anna"), ("q1", "",
             "item+response",
             [[(1.0, None)], [(2.0, None)]],
         ),
+        # Ids that are one number are three.
+        (
+            [graded(n, item=name) for n, name in enumerate(("0", "0.0"))],
+            [("item_id", "label"), ("0", 3), ("0.0", 5)],
+            "item",
+            [[(3.0, None)], [(5.0, None)]],
+        ),
     ],
 )
 def test_labels_find_their_judgments(table: Table, judgments: list[Judgment], rows: Any, on: str, labels: Any) -> None:

@@ -81,7 +81,7 @@ def test_jsonl_lists_groups_text_weights_and_voters(write: Write) -> None:
 
 BARE = {
     '["b", "b"]': "'b' twice",
-    '{"ranking": ["a"]}': "is no list",
+    '"a"': "neither a list nor an object",
     "[]": "is empty",
     '["a"': "not JSON",
     '["a", 1]': "contains 1",
@@ -95,9 +95,9 @@ LINES = {
     '{"ranking": 3}': "neither a list",
     '{"ranking": ["a"], "weight": 0}': "the weight is 0",
     '{"ranking": ["a"], "weight": "many"}': "the weight is 'many'",
-    '{"ranking": ["a", NaN]}': "NaN",
+    '{"ranking": ["a", NaN]}': "not JSON",
     "half a line": "not JSON",
-    '{"winner": "a"}': "neither 'ranking'",
+    '{"winner": "a"}': "neither a list nor an object with 'ranking'",
     '{"ranking": "a > > b"}': "''",
 }
 
@@ -120,8 +120,8 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(write: Write, first: st
         ("b.csv", "voter,ranking\nx,a > a\n", "'a' twice"),
         ("b.csv", "candidate,rank\na,1\n", "need a column that names the voter"),
         ("b.csv", "voter,score\nx,1\n", "make no ballots"),
-        ("b.csv", "a,a\n1,2\n", "a name of its own"),
-        ("b.csv", "", "is empty"),
+        ("b.csv", "a,a\n1,2\n", "several columns named 'a'"),
+        ("b.csv", "", "has no header"),
         ("b.csv", b"voter,ranking\nx,caf\xe9 > b", "not UTF-8"),
         ("x.soc", "nothing of the kind\n", "begins neither with '#'"),
         ("x.soc", "# DATA TYPE: wmd\n# ALTERNATIVE NAME 1: a\n1: 1\n", "of type 'wmd'"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.reading import JudgmentSource, Reject, open_judgments
+from metajudge.reading import JudgmentSource, Reject, open_judgments, parse_map
 from tests.reading.conftest import Record, Write
 
 
@@ -32,6 +32,28 @@ def test_a_source_can_be_read_again_also_at_the_same_time_and_counts_once(write:
     both = open_judgments([path])
     assert all(left == right for left, right in zip(both.scan(), both.scan(), strict=True))
     assert counts(source) == counts(other) == counts(both) == (2, 1, 1)
+
+
+def test_what_was_read_is_told_in_three_lines_and_an_example(write: Write, record: Record) -> None:
+    path = write("x.csv", "qid,q,ans,judge,verdict,note", *(f"{n},Why {n}?,So,j,{n % 5},x" for n in range(10)), "short")
+    mapping = parse_map(["item_id=qid,question=q,responses.A=ans,judge=judge,verdict=verdict"])
+    source = open_judgments([path], mapping=mapping)
+    assert source.summary().splitlines() == [
+        "10 grades by j on 10 questions",
+        "verdicts: 0 2, 1 2, 2 2, 3 2, 4 2; grades from 0 to 4; none without a verdict",
+        "labels: none (in this file: --map label=COLUMN; in another one: --labels FILE)",
+        "1 record cannot be read; not used: note",
+        'for example x:2: j says 0: "Why 0?" | "So"',
+    ]
+    assert repr(source) == f"<JudgmentSource {path}: CSV, mapped; 10 judgments read; .summary() says what it holds>"
+    tie, labelled = (
+        record("t", verdict="A=B", order=["B", "A"]),
+        record("l", judge="k", verdict=None, no_verdict="lost"),
+    )
+    labelled["item"] |= {"id": "other", "labels": [{"value": "A>B", "annotator": "ann"}]}
+    pairs = open_judgments([write("y", record("j1"), tie, labelled)]).summary().splitlines()
+    assert pairs[1] == "verdicts: A>>B 1, A=B 1; 1 tie; 1 of 1 in both orders; 1 without a verdict"
+    assert pairs[2] == "labels: 2 on 2 of 2 items, by (label of the record) 1, ann 1"
 
 
 def test_the_same_judgment_again_is_a_duplicate_even_in_another_spelling(write: Write, record: Record) -> None:

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from metajudge.errors import InputError
+from metajudge.evidence.verdicts import collected
 from metajudge.reading import open_judgments
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.formats.stated_scores import (
@@ -16,7 +17,7 @@ from metajudge.reading.formats.stated_scores import (
     stated_columns,
     time_text,
 )
-from metajudge.reading.inspection import VerdictKinds
+from metajudge.reading.inspection import counts_of
 from metajudge.reading.right_rules import right_of, rules_of
 from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside, shown_order
 from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, Pairwise, Right, parse_right
@@ -191,15 +192,13 @@ def by(*people: str | None) -> list[Label]:
 
 
 def test_labels_are_counted_once_an_item_however_many_judges_it_has() -> None:
-    found = VerdictKinds()
-    for one in (
+    given = (
         judgment("q1", Grade(2.0), *by("anna", None)),
         judgment("q1", Grade(4.0), *by("anna", None)),
         judgment("q2", Category("pass"), *by("anna")),
         judgment("q3", None),
-    ):
-        found.add(one)
-    data = found.to_json()
+    )
+    data = counts_of(collected(given), {})
     assert (data["kinds"], data["grades"]) == ({"grade": 2, "category": 1}, [2.0, 4.0])
     assert (data["categories"], data["scales"]) == ({"pass": 1}, None)
     people = {"annotators": {"anna": 2, "(no name)": 1}, "per_item": {"1": 1, "2": 1}}

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.reading.assessment_tables import assessment_lines, schema, table_of, write_table
-from metajudge.reading.frames import to_arrow
+from metajudge.runs.assessment_tables import assessment_lines, schema, table_of, write_table
+from metajudge.runs.frames import to_arrow
 from metajudge.types import AgentResult, Assessment, Failure, SignalValue
 
 pytest.importorskip("pyarrow", reason="tables need it; pip install 'metajudge-vet[inputs]'")
@@ -63,7 +63,7 @@ def test_the_records_come_back_from_a_file(tmp_path, ending):
 
 
 def test_more_rows_than_are_in_memory_together(tmp_path, monkeypatch):
-    monkeypatch.setattr("metajudge.reading.assessment_tables.ROWS", 3)
+    monkeypatch.setattr("metajudge.runs.assessment_tables.ROWS", 3)
     path = tmp_path / "out.parquet"
     write_table(path, LINES * 2)
     assert list(assessment_lines(path)) == LINES * 2
