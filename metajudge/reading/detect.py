@@ -97,6 +97,8 @@ def _file(source: Source, mapping: FieldMap) -> Reader:
         table, (found, said) = inner, _sniff(inner)
     if found is OWN:
         return JudgmentLines(source, _own_records(table, container))
+    if isinstance(found, Format) and found.completed is not None:
+        mapping = found.completed(table.columns(), mapping)
     mapped = mapping if mapping.columns else None
     plain = found in (Other.UNKNOWN, Other.TABLE)
     if mapped is None and (plain or (isinstance(found, Format) and found.by_columns)):

@@ -27,6 +27,7 @@ from metajudge.types.digests import digest
 
 FORMAT = "DeepEval test run"
 _CASES = ("testCases", "test_cases", "conversationalTestCases", "conversational_test_cases", "test_results")
+MARKS = "|".join(_CASES)
 _METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
 _SHAPE = "a DeepEval test case"
 _CRITERIA = "Criteria:"

@@ -58,6 +58,7 @@ _FAILURES = (
 )
 """Beginnings of reasons for the score 0 that stands for a grader's failure; newer versions flag some of them."""
 _SHAPE = "a promptfoo result"
+RESULT_MARKS = "testIdx promptIdx testCase prompt gradingResult"
 
 
 def is_output(data: Mapping[str, Any]) -> bool:
