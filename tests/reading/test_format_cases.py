@@ -1,7 +1,7 @@
 """Small files of every format, and what is read of them: ``cases/FORMAT.jsonl`` has a case a line.
 
 A case says what it shows, the files (a text, ``{"json": data}`` or ``{"lines": [data, ...]}``), which of them is read,
-what ``values`` mean where the user says so, and what is ``told``: the judgments without the fields at their default,
+what ``values`` mean and ``columns`` are where the user says so, and what is ``told``: the judgments without the fields at their default,
 the rejects, and what became of people's scores; or the error. ``FOLDER`` stands for where the files are.
 """
 
@@ -27,9 +27,10 @@ def written(data: Any) -> str:
     return json.dumps(data["json"]) if "json" in data else "".join(json.dumps(one) + "\n" for one in data["lines"])
 
 
-def told(path: Path, values: dict[str, str] | None) -> dict[str, Any]:
+def told(path: Path, values: dict[str, str] | None, columns: dict[str, str] | None = None) -> dict[str, Any]:
     try:
-        source = open_judgments([path], mapping=FieldMap(values=values) if values else None)
+        given = FieldMap(columns=columns or {}, values=values or {}) if values or columns else None
+        source = open_judgments([path], mapping=given)
         found = [
             {"line": one.line, "reject": one.reason, "text": one.text}
             if isinstance(one, Reject)
@@ -47,5 +48,5 @@ def test_what_is_read_of_a_file(case: dict[str, Any], tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(data))
-    found = json.dumps(told(tmp_path / case["read"], case.get("values")))
+    found = json.dumps(told(tmp_path / case["read"], case.get("values"), case.get("columns")))
     assert json.loads(found.replace(str(tmp_path), "FOLDER")) == case["told"], case["says"]

@@ -14,8 +14,9 @@ from metajudge.reading.containers.cells import nested, object_in, objects_in
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.conversations import text_of
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.formats.specs import OF_RUN, Row, Spec
+from metajudge.reading.formats.specs import OF_RUN, Row, Spec, get
 from metajudge.reading.own_notes import AGENT
+from metajudge.types import digest
 
 _NOT_SUBMITTED = ("draft", "discarded")
 _SIDE = re.compile(r"(?:response|output|answer|completion|generation|candidate)s?[\s_.-]?([a-h]|[1-8])", re.I)
@@ -106,8 +107,9 @@ SPEC = Spec(
     name="Argilla records",
     marks="fields|id|_server_id|status|external_id",
     test=_is_record,
+    shown="fields|QUESTION.suggestion|QUESTION-suggestion suggestions|QUESTION.responses|QUESTION",
     opened=_opened,
-    run=lambda row: run_of_fields(row.get("id") or row.get("_server_id"), row["fields"]),
+    run=lambda row: run_of_fields(get(row, "id|_server_id|external_id") or digest(row["fields"])[:16], row["fields"]),
     each=_each,
     score={
         "name": "question",

@@ -57,7 +57,6 @@ class Format:
         part: which part of a format it is.
         by_columns: whether the records may be rows of any table, so that a mapping kept for the file goes before.
         inside: a reader for a file that is one object; None where the object is of another format.
-        needs: what must be given beside a file, for people.
         completed: a mapping with the columns that it leaves open, where the format says them.
     """
 
@@ -68,7 +67,6 @@ class Format:
     part: Part | None = None
     by_columns: bool = False
     inside: Callable[[Source, Record, Values], Reader | None] | None = None
-    needs: str = ""
     completed: Callable[[Sequence[str], FieldMap], FieldMap] | None = None
 
 
@@ -97,12 +95,10 @@ def object_reader(source: Source, data: Record, values: Values) -> Reader | None
 
 
 def table_of_formats() -> list[FormatLine]:
-    """The formats that are read without a mapping, for people, sorted by name; those that need a folder say of what."""
-    marked = [FormatLine("metajudge", _shown(OWN.marks), "")]
-    for one in formats():
-        needs = one.needs or (APART[one.part].partition(": ")[2] if one.part else "")
-        marked.append(FormatLine(one.name, _shown(one.marks), needs))
-    return [*marked[:1], *sorted(marked[1:], key=lambda line: line.name.casefold())]
+    """The formats that are read without a mapping, our own first, then by name; one of several files says of which."""
+    missing = {part: told.partition(": ")[2] for part, told in APART.items()}
+    lines = [FormatLine(one.name, _shown(one.marks), missing[one.part] if one.part else "") for one in formats()]
+    return [FormatLine("metajudge", _shown(OWN.marks), ""), *sorted(lines, key=lambda line: line.name.casefold())]
 
 
 def names_of_formats() -> list[str]:
@@ -111,8 +107,7 @@ def names_of_formats() -> list[str]:
 
 
 def _shown(marks: str) -> str:
-    wanted = [one.replace("|", " or ") for one in marks.split() if not one.startswith("!")]
-    return ", ".join(wanted)
+    return ", ".join(one.replace("|", " or ") for one in marks.split() if not one.startswith("!"))
 
 
 @cache
@@ -163,7 +158,14 @@ def formats() -> tuple[Format, ...]:
         _part(folder, "evaluations", "item_id judge_model judge_prompt stage order decision"),
         _part(folder, "games", "item_id judge_model order decision judgment_text"),
         _part(folder, "pairs", pairs),
-        _spec(Spec(name=rewardbench2.RESULTS, inside=rewardbench2.rows_in, read=rewardbench2.run_of)),
+        _spec(
+            Spec(
+                name=rewardbench2.RESULTS,
+                shown="id subset results model scores",
+                inside=rewardbench2.rows_in,
+                read=rewardbench2.run_of,
+            )
+        ),
         *map(_spec, (mlflow.SPEC, argilla.SPEC, openai_evals.SPEC)),
         _rows(openai_evals.EVENTS.name, openai_evals.EVENTS.marks, openai_evals.log_reader),
         *map(_spec, (label_studio.SPEC, label_studio.TABLE, lm_eval.SPEC)),
@@ -230,7 +232,8 @@ def _part(name: str, part: Part, marks: str, test: Test | None = None) -> Format
 def _spec(spec: Spec) -> Format:
     """A format of which each row is a run with what was said of it."""
     name, marks = spec.name, spec.marks
-    return Format(name, marks, spec.recognises, spec.reader, by_columns=True, inside=spec.reader_inside)
+    shown = spec.shown or marks
+    return Format(name, shown, spec.recognises, spec.reader, by_columns=True, inside=spec.reader_inside)
 
 
 def _whole(name: str, marks: str, recognises: Test, reader: Callable[[Source], Reader]) -> Format:

@@ -93,6 +93,7 @@ def _text(key: str, of_span: str) -> Any:
 SPEC = Spec(
     name="MLflow traces",
     marks="info|trace data|trace",
+    shown="info|trace_id data|trace|assessments",
     test=_is_trace,
     opened=_opened,
     run={
@@ -136,6 +137,7 @@ def _row_id(row: Row) -> str:
 TABLE = Spec(
     name="MLflow evaluation table",
     marks=_ASKED,
+    shown="METRIC/score|METRIC/value METRIC/justification",
     test=lambda record: any(map(_METRIC.fullmatch, record)),
     run={"id": _row_id, "asked": _ASKED, "answered": _ANSWERED, "reference": _REFERENCE},
     each=_scores,

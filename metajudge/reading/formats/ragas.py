@@ -118,6 +118,7 @@ SPEC = Spec(
     name="Ragas scores",
     marks="user_input|question",
     test=_is_row,
+    shown="user_input|question response|answer|contexts METRIC",
     run=_run,
     columns=_metrics,
     score={

@@ -55,7 +55,7 @@ class Spec:
         name: for people.
         marks: keys of every record, as :func:`is_marked` reads them; empty where records only stand inside an object.
         test: what else is true of a record.
-        needs: what must be given beside a file, for people; empty for nothing.
+        shown: what marks a record, for people, where the keys of ``marks`` do not say it.
         read: a record as a whole, in place of everything below but ``inside``, ``separate`` and ``shape``.
         opened: a record with its parts where the paths below find them; raises what ``UNREADABLE`` lists.
         run: ``id``, ``asked``, ``answered``, ``category``, ``model``, ``reference``, ``aliases``; or a function.
@@ -75,7 +75,7 @@ class Spec:
     name: str
     marks: str = ""
     test: Callable[[Row], bool] | None = None
-    needs: str = ""
+    shown: str = ""
     opened: Callable[[Row], Row] | None = None
     read: Callable[[Row], AssessedRun] | None = None
     run: Mapping[str, Get] | Callable[[Row], RecordedRun | None] = field(default_factory=dict)

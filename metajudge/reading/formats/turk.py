@@ -53,6 +53,7 @@ SPEC = Spec(
     name="Mechanical Turk batch",
     marks="HITId WorkerId",
     test=lambda record: any(name.startswith(_ANSWER) for name in record),
+    shown="HITId WorkerId Answer.QUESTION",
     run=lambda row: run_of_fields(get(row, _ID), _task(row)),
     each=_each,
     score={"name": "name", "value": "value", "id": None},
