@@ -19,7 +19,6 @@ from metajudge.reading.formats.scored_runs import (
     RecordedRun,
     RecordedScore,
     asked_and_answered,
-    pick,
     reference_text,
     score_in_column,
 )
@@ -38,7 +37,8 @@ def get(row: Row, where: Get) -> Any:
     """A part of a record; None where it is empty."""
     if where is None or not isinstance(where, str):
         return None if where is None else where(row)
-    return where[1:] if where.startswith("=") else pick(row, *where.split("|"))
+    found = (one[1:] if one.startswith("=") else cell(row, one) for one in where.split("|"))
+    return next((one for one in found if one not in (None, "")), None)
 
 
 def is_marked(record: Row, marks: str) -> bool:
