@@ -160,16 +160,6 @@ def _top(counts: Counter[str]) -> str:
     return shown + (f", and {len(counts) - _MOST} more" if len(counts) > _MOST else "")
 
 
-def _formats(asked: bool) -> None:
-    """Lists the formats that are read without a mapping, and ends."""
-    if asked:
-        from metajudge.reading.formats.known import table_of_formats
-
-        for one in table_of_formats():
-            typer.echo(f"{one.name}: {one.marks or 'a whole object'}{f'; {one.needs}' if one.needs else ''}")
-        raise typer.Exit
-
-
 @takes_labels
 def inspect(
     inputs: Annotated[list[str], typer.Argument(help="Files or folders; - is standard input.", metavar="FILE...")],
@@ -185,10 +175,6 @@ def inspect(
         bool, typer.Option("--strict", help="Exit with 1 also if single records cannot be read.")
     ] = False,
     as_json: JsonOption = False,
-    formats: Annotated[
-        bool,
-        typer.Option("--formats", help="List the formats known, with their marks.", callback=_formats, is_eager=True),
-    ] = False,
     *,
     labelling: Labelling,
 ) -> None:

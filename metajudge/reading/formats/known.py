@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from metajudge.reading.containers.lines import Line, Source
 from metajudge.reading.containers.tables import Table
+from metajudge.reading.formats.scored_runs import AssessedRun
 from metajudge.reading.formats.specs import Spec, is_marked
 from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FieldMap
@@ -50,23 +51,22 @@ class Format:
 
     Attributes:
         name: for people.
-        marks: keys of every record, as :func:`~metajudge.reading.formats.specs.is_marked` reads them; of a format of
-            files that are one object, keys of the object, for people alone.
         recognises: whether a record is one, by its keys; never, where records are only found inside an object.
         reader: makes a reader of a table of such records, with what values mean; None for a part of a format.
         part: which part of a format it is.
         by_columns: whether the records may be rows of any table, so that a mapping kept for the file goes before.
         inside: a reader for a file that is one object; None where the object is of another format.
+        marks: keys of every record, for people, as :func:`~metajudge.reading.formats.specs.is_marked` reads them.
         completed: a mapping with the columns that it leaves open, where the format says them.
     """
 
     name: str
-    marks: str = ""
     recognises: Callable[[Record], bool] = lambda _: False
     reader: Callable[[Table, Values], Reader] | None = None
     part: Part | None = None
     by_columns: bool = False
     inside: Callable[[Source, Record, Values], Reader | None] | None = None
+    marks: str = ""
     completed: Callable[[Sequence[str], FieldMap], FieldMap] | None = None
 
 
@@ -78,7 +78,7 @@ class FormatLine(NamedTuple):
     needs: str
 
 
-OWN: Final = Format("judgments", "id item judge verdict", JudgmentLines.recognises)
+OWN: Final = Format("judgments", JudgmentLines.recognises, marks="id item judge verdict")
 
 
 def format_of(record: Record) -> Format | None:
@@ -169,18 +169,8 @@ def formats() -> tuple[Format, ...]:
         *map(_spec, (mlflow.SPEC, argilla.SPEC, openai_evals.SPEC)),
         _rows(openai_evals.EVENTS.name, openai_evals.EVENTS.marks, openai_evals.log_reader),
         *map(_spec, (label_studio.SPEC, label_studio.TABLE, lm_eval.SPEC)),
-        _spec(
-            Spec(
-                name=fastchat.PAIRS,
-                marks="question_id model_1 model_2 g1_winner g2_winner judge",
-                read=fastchat.pair_of,
-            )
-        ),
-        _spec(
-            Spec(
-                name=fastchat.GRADES, marks="question_id model judge user_prompt judgment score", read=fastchat.grade_of
-            )
-        ),
+        _assessed(fastchat.PAIRS, "question_id model_1 model_2 g1_winner g2_winner judge", fastchat.pair_of),
+        _assessed(fastchat.GRADES, "question_id model judge user_prompt judgment score", fastchat.grade_of),
         *map(_spec, (ragas.ANNOTATIONS, ragas.SPEC, helm.SPEC, mlflow.TABLE)),
         replace(_spec(turk.SPEC), completed=turk.completed),
         _part(phoenix.FORMAT, "annotations", phoenix.MARKS),
@@ -204,7 +194,7 @@ def formats() -> tuple[Format, ...]:
         _part(langfuse.SPEC.name, "traces", langfuse.RUN_MARKS),
         _whole(inspect_log.FORMAT, "eval samples|status", inspect_log.is_inspect_log, inspect_log.inspect_log),
         _whole(promptfoo.FORMAT, "results", promptfoo.is_output, promptfoo.promptfoo_results),
-        Format(langfuse.FORMAT, "id input output scores", inside=langfuse.trace_in),
+        Format(langfuse.FORMAT, inside=langfuse.trace_in, marks="id input output scores"),
         _whole(deepeval.FORMAT, deepeval.MARKS, deepeval.is_test_run, deepeval.deepeval_run),
     )
 
@@ -212,9 +202,9 @@ def formats() -> tuple[Format, ...]:
 Test: TypeAlias = Callable[[Record], bool]
 
 
-def _rows(name: str, marks: str, reader: Callable[[Table, Values], Reader], test: Test | None = None) -> Format:
+def _rows(name: str, marks: str, reader: Callable[[Table, Values], Reader] | None, test: Test | None = None) -> Format:
     """A format of records that are recognised by their keys."""
-    return Format(name, marks, lambda row: is_marked(row, marks) and (test is None or test(row)), reader)
+    return Format(name, lambda row: is_marked(row, marks) and (test is None or test(row)), reader, marks=marks)
 
 
 def _lines(
@@ -225,17 +215,25 @@ def _lines(
 
 
 def _part(name: str, part: Part, marks: str, test: Test | None = None) -> Format:
-    recognises = _spec(Spec(name=name, marks=marks, test=test)).recognises
-    return Format(name, marks, recognises, part=part)
+    return replace(_rows(name, marks, None, test), part=part)
 
 
 def _spec(spec: Spec) -> Format:
     """A format of which each row is a run with what was said of it."""
-    name, marks = spec.name, spec.marks
-    shown = spec.shown or marks
-    return Format(name, shown, spec.recognises, spec.reader, by_columns=True, inside=spec.reader_inside)
+    inside = spec.reader_inside
+    return Format(spec.name, spec.recognises, spec.reader, None, True, inside, spec.shown or spec.marks)
+
+
+def _assessed(
+    name: str,
+    marks: str | None,
+    run_of: Callable[[Record], AssessedRun],
+    records_in: Callable[[Record], list[Any] | None] | None = None,
+) -> Format:
+    """Such a format that is read by a function; without marks records are only found inside an object."""
+    return _spec(Spec(name=name, marks=marks or "", read=run_of, inside=records_in))
 
 
 def _whole(name: str, marks: str, recognises: Test, reader: Callable[[Source], Reader]) -> Format:
     """A format of files that are one object."""
-    return Format(name, marks, inside=lambda source, data, _: reader(source) if recognises(data) else None)
+    return Format(name, inside=lambda source, data, _: reader(source) if recognises(data) else None, marks=marks)
