@@ -110,6 +110,8 @@ def reader_of(table: Table, mapping: FieldMap, container: Container | None = Non
     source = table.source
     if found is OWN:
         return JudgmentLines(source, _own_records(table, container))
+    if isinstance(found, Format) and found.completed is not None:
+        mapping = found.completed(table.columns(), mapping)
     by_columns = isinstance(found, Format) and found.by_columns
     if (mapped := _mapping_of(table, mapping, plain=not isinstance(found, Format), by_columns=by_columns)) is not None:
         return _mapped(table, mapped, wording)

@@ -227,7 +227,9 @@ def _counted(
         given = mapping is not None and bool(mapping.columns)
         kept = None if given else saved_map(name)
         found.origin = "given" if given else "kept" if kept else "format"
-        found.mapping = mapping if given else kept.updated(values=mapping.values if mapping else {}) if kept else None
+        found.mapping = (
+            source.mapping if given else kept.updated(values=mapping.values if mapping else {}) if kept else None
+        )
     found.rules, builder = RightRules(right), VerdictsBuilder(texts=False)
     for record in source.scan():
         if isinstance(record, Judgment):

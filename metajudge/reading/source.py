@@ -172,6 +172,11 @@ class JudgmentSource:
         return any(getattr(reader, "guessed", False) for reader in self._readers)
 
     @property
+    def mapping(self) -> FieldMap | None:
+        """The mapping of the first table that is read by one, with what the format added to it."""
+        return next((one for reader in self._readers if (one := getattr(reader, "mapping", None))), None)
+
+    @property
     def told(self) -> list[str]:
         """What the values of columns gave to know, a sentence each."""
         return [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]

@@ -1,9 +1,9 @@
 """Small files of every format, and what is read of them: ``cases/FORMAT.jsonl`` has a case a line.
 
 A case says what it shows, the files (a text, ``{"json": data}`` or ``{"lines": [data, ...]}``), which of them is read,
-what ``values`` mean where the user says so, and what is ``told``: the judgments without the fields at their default,
-the rejects, and what became of people's scores; or the error; or, of a file with people's answers alone, its labels by
-item, name, value and person. ``FOLDER`` stands for where the files are.
+what ``values`` mean and ``columns`` are where the user says so, and what is ``told``: the judgments without the fields
+at their default, the rejects, and what became of people's scores; or the error; or, of a file with people's answers
+alone, its labels by item, name, value and person. ``FOLDER`` stands for where the files are.
 """
 
 import json
@@ -14,6 +14,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.reading import FieldMap, Reject, open_judgments
+from metajudge.reading.formats.known import names_of_formats, table_of_formats
 from metajudge.reading.label_files import read_labels
 from metajudge.reading.people import PeopleOnlyError
 
@@ -30,9 +31,10 @@ def written(data: Any) -> str:
     return json.dumps(data["json"]) if "json" in data else "".join(json.dumps(one) + "\n" for one in data["lines"])
 
 
-def told(path: Path, values: dict[str, str] | None, labels: bool) -> dict[str, Any]:
+def told(path: Path, values: dict[str, str] | None, columns: dict[str, str] | None, labels: bool) -> dict[str, Any]:
     try:
-        source = open_judgments([path], mapping=FieldMap(values=values) if values else None)
+        given = FieldMap(columns=columns or {}, values=values or {}) if values or columns else None
+        source = open_judgments([path], mapping=given)
         found = [
             {"line": one.line, "reject": one.reason, "text": one.text}
             if isinstance(one, Reject)
@@ -52,5 +54,15 @@ def test_what_is_read_of_a_file(case: dict[str, Any], tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(data))
-    found = json.dumps(told(tmp_path / case["read"], case.get("values"), "labels" in case["told"]))
+    found = json.dumps(told(tmp_path / case["read"], case.get("values"), case.get("columns"), "labels" in case["told"]))
     assert json.loads(found.replace(str(tmp_path), "FOLDER")) == case["told"], case["says"]
+
+
+def test_the_list_of_formats_says_what_marks_each_and_what_must_be_given() -> None:
+    told = {one.name: one for one in table_of_formats() if not one.needs}
+    assert [one for one in names_of_formats() if one not in {line.name for line in table_of_formats()}] == []
+    assert told["Mechanical Turk batch"].marks == "HITId, WorkerId, Answer.QUESTION"
+    assert told["Label Studio tasks"].marks == "data, annotations or completions or predictions"
+    assert {one.needs for one in table_of_formats() if one.name == "Phoenix annotations"} == {
+        "give the folder with both"
+    }

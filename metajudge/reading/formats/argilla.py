@@ -1,89 +1,123 @@
 """Argilla's records: suggestions of an agent as verdicts, people's responses as labels.
 
-Read is what ``dataset.records.to_json(path)`` writes (argilla 2.8; the shape is that of ``Record.to_dict()``): one
-JSON list of ``{"id", "fields", "metadata", "suggestions": {QUESTION: {"value", "agent"}}, "responses": {QUESTION:
-[{"value", "user_id"}]}}``. Each question that an agent answered makes an item; the answers of people to it are its
-labels. The judge is ``AGENT/QUESTION``. The field named ``prompt``, ``question``, ``instruction`` or the like is the
-question, else the first one; the other fields are the responses. Records that ``metajudge pull argilla`` writes say
-also when a person answered, and whether it was submitted: drafts and discarded answers are no labels. Suggestions by
-``metajudge push`` are no verdicts.
+Read are what ``dataset.records.to_json(path)`` writes (argilla 2.8; the shape of ``Record.to_dict()``), and the tables
+of ``to_datasets()`` (``QUESTION.suggestion``, ``QUESTION.responses`` and their users) and of version 1
+(``QUESTION-suggestion`` beside a list of responses). Each question that an agent answered makes an item. The judge is
+``AGENT/QUESTION``. Drafts and discarded answers are no labels, suggestions by ``metajudge push`` no verdicts.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metajudge.reading.containers.cells import text_in
+from metajudge.reading.containers.cells import nested, object_in, objects_in
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.conversations import text_of
 from metajudge.reading.formats import scored_runs as runs
+from metajudge.reading.formats.specs import OF_RUN, Row, Spec, get
 from metajudge.reading.own_notes import AGENT
-from metajudge.reading.people import PersonScore
+from metajudge.types import digest
 
-FORMAT = "Argilla records"
 _NOT_SUBMITTED = ("draft", "discarded")
 _SIDE = re.compile(r"(?:response|output|answer|completion|generation|candidate)s?[\s_.-]?([a-h]|[1-8])", re.I)
 _QUESTIONS = (*(key for key in runs.QUESTION_KEYS if key not in ("messages", "text")), "instruction", "context")
+_SUGGESTED = re.compile(r"(.+)[.-]suggestion")
+_PARTS = re.compile(r".+[.-](?:suggestion|responses)(?:[.-]\w+)?")
 
 
-def is_record(record: Mapping[str, Any]) -> bool:
-    return record.keys() >= {"fields", "responses", "suggestions"} and isinstance(record.get("fields"), dict)
+def _is_record(record: Row) -> bool:
+    if record.keys() >= {"fields", "responses", "suggestions"}:
+        return isinstance(record["fields"], dict)
+    named = [found[1] for name in record if (found := _SUGGESTED.fullmatch(name))]
+    return any(name in record or f"{name}.responses" in record for name in named)
 
 
-def record_of(row: Mapping[str, Any]) -> runs.AssessedRun:
-    """A record with what an agent and people answered.
-
-    Raises:
-        BadLine: its fields are no question with one response, or with several that are numbered.
-    """
-    name = str(row.get("id") or row.get("_server_id"))
-    scores = [
-        _suggested(name, str(question), one)
-        for question, one in (row.get("suggestions") or {}).items()
-        if isinstance(one, Mapping) and one.get("value") is not None and not str(one.get("agent")).startswith(AGENT)
-    ]
-    people = [
-        PersonScore(str(question), text_in(one.get("user_id")), None, _value(one.get("value")), one.get("updated_at"))
-        for question, given in (row.get("responses") or {}).items()
-        for one in given or ()
-        if one.get("status") not in _NOT_SUBMITTED
-    ]
-    return runs.AssessedRun(run_of_fields(name, row["fields"]), scores, people)
-
-
-def _suggested(record: str, question: str, one: Mapping[str, Any]) -> runs.RecordedScore:
-    agent, by = one.get("agent"), one.get("agent") or "suggestion"
-    meta = {"source": "suggestion", "judge_model": agent, "score": one.get("score"), "time": one.get("updated_at")}
-    name, value = f"{record}/{question}/{by}", _value(one.get("value"))
-    return runs.RecordedScore(id=name, judge=f"{by}/{question}", value=value, meta=meta, name=question)
+def _opened(row: Row) -> Row:
+    """A record; of a row of a table the columns of its questions as suggestions and responses."""
+    if "fields" in row:
+        return row
+    found: dict[str, dict[str, Any]] = {"suggestions": {}, "responses": {}}
+    for column in row:
+        if (named := _SUGGESTED.fullmatch(column)) is None:
+            continue
+        question, more = named[1], object_in(nested(row.get(f"{column}-metadata")))
+        scored = {key: row.get(f"{column}.{key}", more.get(key)) for key in ("agent", "score")}
+        found["suggestions"][question] = {"value": nested(row[column]), **scored}
+        answers, users, states = (
+            nested(row.get(f"{question}.responses{end}")) or [] for end in ("", ".users", ".status")
+        )
+        found["responses"][question] = objects_in(nested(row.get(question))) or [
+            {"value": value, "user_id": dict(enumerate(users)).get(at), "status": dict(enumerate(states)).get(at)}
+            for at, value in enumerate(answers)
+        ]
+    others = {"id", "status", "_server_id", "external_id", "metadata", *found["responses"]}
+    fields = {name: one for name, one in row.items() if name not in others and not _PARTS.fullmatch(name)}
+    return {**row, **found, "fields": fields}
 
 
-def run_of_fields(name: str, fields: Mapping[str, Any]) -> runs.RecordedRun:
-    """The fields of a record as question and answers.
+def _each(record: Row) -> Iterator[Row]:
+    for question, one in (record.get("suggestions") or {}).items():
+        if isinstance(one, Mapping) and one.get("value") is not None and not str(one.get("agent")).startswith(AGENT):
+            yield {**one, "question": question, "by": one.get("agent") or "suggestion"}
+    for question, given in (record.get("responses") or {}).items():
+        for one in given or ():
+            if one.get("status") not in _NOT_SUBMITTED:
+                yield {**one, "question": question, "by": None}
+
+
+def _value(row: Row) -> Any:
+    """A ranking as groups of values, best first; anything else as it is."""
+    value = row.get("value")
+    ranked = isinstance(value, list) and value and all(isinstance(one, Mapping) and "rank" in one for one in value)
+    if not isinstance(value, list) or not ranked:
+        return value
+    places = sorted({one["rank"] for one in value})
+    return [[str(one["value"]) for one in value if one["rank"] == place] for place in places]
+
+
+def parts_of(fields: Row) -> tuple[str, dict[str, str]]:
+    """The field of the question, and those of the responses by their ids.
 
     Raises:
         BadLine: they are no question with one response, or with several that are numbered.
     """
-    given = {key: value for key, value in fields.items() if value is not None}
+    given = [key for key, value in fields.items() if value is not None]
     asked = next((key for wanted in _QUESTIONS for key in given if key.lower() == wanted), next(iter(given), None))
-    others = {key: value for key, value in given.items() if key != asked}
-    sides = {found[1].upper(): value for key, value in others.items() if (found := _SIDE.fullmatch(key))}
-    if len(sides) > 1:
-        ids = dict(zip("12345678", "ABCDEFGH", strict=True))
-        answers = {ids.get(side, side): text_of(value, answer=True) for side, value in sides.items()}
-        return runs.RecordedRun(name, text_of(given[asked]) if asked else None, None, answers=answers)
+    others = [key for key in given if key != asked]
+    sides = {found[1].upper(): key for key in others if (found := _SIDE.fullmatch(key))}
+    if asked is not None and len(sides) > 1:
+        return asked, {dict(zip("12345678", "ABCDEFGH", strict=True)).get(side, side): sides[side] for side in sides}
     answer = next((key for wanted in runs.ANSWER_KEYS for key in others if key.lower() == wanted), None)
-    if answer is None and len(others) == 1:
-        answer = next(iter(others))
+    answer = others[0] if answer is None and len(others) == 1 else answer
     if asked is None or answer is None:
         raise BadLine(f"fields: {', '.join(fields)} are no question with one response, or with numbered ones")
-    return runs.RecordedRun(name, **runs.asked_and_answered(given[asked], others[answer]))
+    return asked, {"A": answer}
 
 
-def _value(value: Any) -> Any:
-    """A ranking as groups of values, best first; anything else as it is."""
-    ranked = isinstance(value, list) and value and all(isinstance(one, Mapping) and "rank" in one for one in value)
-    if not ranked:
-        return value
-    places = sorted({one["rank"] for one in value})
-    return [[str(one["value"]) for one in value if one["rank"] == place] for place in places]
+def run_of_fields(name: Any, fields: Row) -> runs.RecordedRun:
+    """The fields of a record as a run; raises what :func:`parts_of` does."""
+    asked, answers = parts_of(fields)
+    if len(answers) == 1:
+        return runs.RecordedRun(str(name), **runs.asked_and_answered(fields[asked], fields[answers["A"]]))
+    texts = {side: text_of(fields[key], answer=True) for side, key in answers.items()}
+    return runs.RecordedRun(str(name), text_of(fields[asked]), None, answers=texts)
+
+
+SPEC = Spec(
+    name="Argilla records",
+    marks="fields|id|_server_id|status|external_id",
+    test=_is_record,
+    shown="fields|QUESTION.suggestion|QUESTION-suggestion suggestions|QUESTION.responses|QUESTION",
+    opened=_opened,
+    run=lambda row: run_of_fields(get(row, "id|_server_id|external_id") or digest(row["fields"])[:16], row["fields"]),
+    each=_each,
+    score={
+        "name": "question",
+        "by": "by",
+        "value": _value,
+        "id": lambda row: f"{row[OF_RUN]}/{row['question']}/{row['by']}",
+    },
+    meta={"source": "=suggestion", "judge_model": "agent", "score": "score", "time": "updated_at"},
+    person=lambda row: row["by"] is None,
+    people={"annotator": "user_id"},
+)

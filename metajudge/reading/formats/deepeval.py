@@ -5,13 +5,12 @@ result of ``evaluate`` (``EvaluationResult.model_dump_json()``), as deepeval 4.3
 ``tests/reading/interop/``); also the names of earlier versions. Metrics that name no ``evaluationModel`` (``Exact
 Match``) are a program's and left alone.
 
-The input is the question, with the passages of ``retrievalContext`` or ``context``; ``actualOutput`` the only
-response, ``expectedOutput`` the reference, ``score`` the grade, ``reason`` the rationale. A metric that ended with an
-error has no verdict. The judge is ``MODEL/METRIC``; each metric of a case is an item of its own. Such files have
-neither ids nor times: ids are digests of the case and of what was measured, the same in both formats.
+The input is the question, with the passages of ``retrievalContext`` or ``context``. A metric that ended with an error
+has no verdict. The judge is ``MODEL/METRIC``; each metric of a case is an item of its own. Such files have neither ids
+nor times: ids are digests of the case and of what was measured, the same in both formats.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,27 +19,37 @@ from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.reading.conversations import messages, text_of
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.specs import Row, get
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.reader import inside
 from metajudge.reading.scales import grade_of
 from metajudge.types.digests import digest
 
 FORMAT = "DeepEval test run"
-_CASES = ("testCases", "test_cases", "conversationalTestCases", "conversational_test_cases", "test_results")
-_METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
+MARKS = "testCases|test_cases|conversationalTestCases|conversational_test_cases|test_results"
+_METRICS = "metricsData|metrics_data|metricsMetadata|metrics_metadata"
+_NAME, _MODEL = "name|metric|=(no name)", "evaluationModel|evaluation_model"
 _SHAPE = "a DeepEval test case"
 _CRITERIA = "Criteria:"
 
 
-def is_test_run(data: Mapping[str, Any]) -> bool:
+def is_test_run(data: Row) -> bool:
     """Whether an object is a test run or the result of ``evaluate``."""
     cases = _cases(data)
-    return bool(cases) and all(isinstance(case, dict) and any(key in case for key in _METRICS) for case in cases[:1])
+    return bool(cases) and all(
+        isinstance(case, dict) and not case.keys().isdisjoint(_METRICS.split("|")) for case in cases[:1]
+    )
 
 
 def deepeval_run(source: Source) -> AssessedRuns:
     """Reads a test run."""
     return AssessedRuns(FORMAT, source, partial(_rows, source), made, separate=False, shape=_SHAPE, repeats=True)
+
+
+def _cases(data: Row) -> list[Any]:
+    inner = data.get("testRunData")
+    whole = inner if isinstance(inner, dict) else data
+    return [case for key in MARKS.split("|") if isinstance(whole.get(key), list) for case in whole[key]]
 
 
 def _rows(source: Source) -> Iterator[RunRow | Reject]:
@@ -51,56 +60,39 @@ def _rows(source: Source) -> Iterator[RunRow | Reject]:
         if not isinstance(case, dict):
             yield source.reject(number, "the test case is no object", b"")
             continue
-        for metric in _metrics(case):
-            if not _model(metric):
-                others.add(_name(metric))
+        for metric in objects_in(get(case, _METRICS)):
+            name = str(get(metric, _NAME))
+            if not get(metric, _MODEL):
+                others.add(name)
                 continue
             graded = True
-            said = {"name": case.get("name"), "metric": _name(metric), "score": metric.get("score")}
-            yield RunRow(number, partial(_run, case, metric), said, EXCERPT)
+            said = {"name": case.get("name"), "metric": name, "score": metric.get("score")}
+            yield RunRow(number, partial(_run, case, metric, name), said, EXCERPT)
     if not graded:
         named = ", ".join(sorted(others)) or "none"
         reason = f"no metric names the model that graded it (evaluationModel): its metrics are {named}"
         yield Reject(source.name, 1, reason, "")
 
 
-def _cases(data: Mapping[str, Any]) -> list[Any]:
-    inner = data.get("testRunData")
-    whole = inner if isinstance(inner, dict) else data
-    return [case for key in _CASES if isinstance(whole.get(key), list) for case in whole[key]]
-
-
-def _metrics(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return objects_in(first_of(case, *_METRICS))
-
-
-def _name(metric: Mapping[str, Any]) -> str:
-    return str(first_of(metric, "name", "metric") or "(no name)")
-
-
-def _model(metric: Mapping[str, Any]) -> str | None:
-    found = first_of(metric, "evaluationModel", "evaluation_model")
-    return str(found) if found else None
-
-
-def _run(case: Mapping[str, Any], metric: Mapping[str, Any]) -> AssessedRun:
+def _run(case: Row, metric: Row, name: str) -> AssessedRun:
     """A metric of a case."""
-    name, model = _name(metric), _model(metric)
     with inside(name, _SHAPE):
-        error, run = metric.get("error"), _case(case, metric)
-        first = reason_text(error).strip().partition("\n")[0]
-        verdict, missing = grade_of(metric.get("score"), "score") if error is None else (None, None)
-        missing = missing if error is None else f"the metric ended with an error: {first}"
-        every = [(one, _name(one)) for one in _metrics(case)]
-        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one, _ in every]
-        said = [[called, one.get("score"), one.get("reason")] for one, called in every]
+        error, model, run = metric.get("error"), str(get(metric, _MODEL)), _case(case, name)
+        if error is None:
+            verdict, missing = grade_of(metric.get("score"), "score")
+        else:
+            first = reason_text(error).strip().partition("\n")[0]
+            verdict, missing = None, f"the metric ended with an error: {first}"[:500]
+        every = objects_in(get(case, _METRICS))
+        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one in every]
+        said = [[str(get(one, _NAME)), one.get("score"), one.get("reason")] for one in every]
         score = RecordedScore(
             id=f"deepeval/{digest([run.id, case.get('name'), said, measured])[:20]}/{name}",
             judge=f"{model}/{name}",
             value=verdict,
-            error=missing[:500] if missing else None,
+            error=missing,
             comment=reason_text(metric.get("reason")),
-            instruction=_instruction(metric),
+            instruction=_criteria(metric) or f"DeepEval's metric {name}",
             meta={"metric": name, "judge_model": model, **{key: metric.get(key) for key in ("threshold", "success")}},
             about="",
             place=name,
@@ -108,7 +100,7 @@ def _run(case: Mapping[str, Any], metric: Mapping[str, Any]) -> AssessedRun:
     return AssessedRun(run, [score])
 
 
-def _case(case: Mapping[str, Any], metric: Mapping[str, Any]) -> RecordedRun:
+def _case(case: Row, metric: str) -> RecordedRun:
     turns, asked, answered = case.get("turns"), case.get("input"), first_of(case, "actualOutput", "actual_output")
     if isinstance(turns, list) and turns:
         said = [{"role": one["role"], "content": one["content"]} for one in turns]
@@ -122,15 +114,14 @@ def _case(case: Mapping[str, Any], metric: Mapping[str, Any]) -> RecordedRun:
     question, answer = text_of(asked) + (f"\n\nContext:{listed}" if listed else ""), text_of(answered)
     reference = reason_text(first_of(case, "expectedOutput", "expected_output")) or None
     content = {"question": question, "responses": {"A": answer}, "reference": reference}
-    name = f"deepeval/{digest([content, _name(metric)])[:20]}"
+    name = f"deepeval/{digest([content, metric])[:20]}"
     return RecordedRun(name, question, answer, reference=reference, conversation=messages(asked))
 
 
-def _instruction(metric: Mapping[str, Any]) -> str:
-    """The criteria of a G-Eval, which its logs begin with; else the metric's name."""
-    logs = first_of(metric, "verboseLogs", "verbose_logs")
-    if isinstance(logs, str) and logs.startswith(_CRITERIA):
-        criteria = logs.removeprefix(_CRITERIA).partition("\n \n")[0].strip()
-        if criteria and criteria != "None":
-            return criteria
-    return f"DeepEval's metric {_name(metric)}"
+def _criteria(metric: Row) -> str | None:
+    """The criteria of a G-Eval, which its logs begin with; None for another metric."""
+    logs = get(metric, "verboseLogs|verbose_logs")
+    if not isinstance(logs, str) or not logs.startswith(_CRITERIA):
+        return None
+    criteria = logs.removeprefix(_CRITERIA).partition("\n \n")[0].strip()
+    return None if criteria == "None" else criteria

@@ -1,23 +1,18 @@
 """Inspect's evaluation logs (UK AI Security Institute, ``inspect_ai``): model-graded scores as grades.
 
 Both formats of the documentation's page "Eval Logs" are read, as inspect_ai 0.3 writes them (fixtures made by 0.3.285
-are in ``tests/reading/interop/``): ``.eval``, a zip archive with ``header.json`` and one member a sample
-(``samples/ID_epoch_N.json``; an unfinished log has ``_journal/start.json`` in place of the header), one sample at a
-time; and ``.json``, one object with ``eval`` and ``samples``. What programs scored (``match``, ``includes``) is kept
-in ``meta.scores``.
+are in ``tests/reading/interop/``): ``.eval``, a zip archive with ``header.json`` and one member a sample (an unfinished
+log has ``_journal/start.json`` in place of the header), one sample at a time; and ``.json``, one object with ``eval``
+and ``samples``. Both give the same records, with the ids ``task/sample/epoch/run/scorer``. What programs scored
+(``match``, ``includes``) is kept in ``meta.scores``.
 
-The sample's input is the question, the answer that was graded the only response, the target the reference. Scores that
-answer different instructions, or have several values, are items apart. What a person changed in a score
-(``edit_score``, with its author) is a label, and the score as it was the verdict. The time is when the sample was
-completed. Ids are ``task/sample/epoch/run/scorer``, so that the same log in both formats gives the same records. An
-item's id ends with a digest of what it is: the grades of one answer in several epochs or logs are about one item.
-
-A score is a model's judgment where its metadata contains the grader's conversation (``metadata.grading``, as
-``model_graded_qa`` and ``model_graded_fact`` leave it), or where its scorer is one of these. ``C``, ``P`` and ``I`` are
-the grades 1, 0.5 and 0, as Inspect counts them, any other word a category; ``N``, and a score without a value (NaN),
-are no verdict, with the scorer's reason. The judge is the grader's model, with ``/SCORER`` behind it unless the scorer
-is ``model_graded_qa``. A majority of several graders (``metadata.panel``) is a verdict of each of them, a score with
-several values a verdict a value.
+A score is a model's judgment where its metadata contains the grader's conversation (``metadata.grading``), or where
+its scorer is ``model_graded_qa`` or the like. ``C``, ``P`` and ``I`` are the grades 1, 0.5 and 0, any other word a
+category; ``N``, and a score without a value (NaN), are no verdict, with the scorer's reason. The judge is the grader's
+model, with ``/SCORER`` behind it unless the scorer is ``model_graded_qa``. A majority of several graders
+(``metadata.panel``) is a verdict of each of them, a score with several values a verdict a value. Scores that answer
+different instructions, or have several values, are items apart. What a person changed in a score (``edit_score``, with
+its author) is a label, and the score as it was the verdict. The time is when the sample was completed.
 """
 
 import math
@@ -25,7 +20,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.cells import object_in, objects_in
@@ -44,169 +39,16 @@ from metajudge.types.digests import digest
 
 FORMAT = "Inspect log"
 _SHAPE = "an Inspect sample"
-STANDARD = "model_graded_qa"
+_STANDARD = "model_graded_qa"
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
 _SAME = "UNCHANGED"
-
-
-class Said(NamedTuple):
-    """One verdict of one grader.
-
-    Attributes:
-        name: of the score.
-        asked: the first score of the sample with the same instruction.
-        key: of the value, where the score has several.
-        member: number of the panel's member, where the score is a panel's.
-        missing: why there is no value, where the log says so.
-        model: the grader's; None where the log does not name it.
-    """
-
-    name: str
-    asked: str
-    key: str | None
-    member: int | None
-    value: Any
-    missing: str | None
-    answer: Any
-    explanation: Any
-    instruction: str | None
-    model: str | None
-
-    def verdict(self) -> tuple[Grade | Category | None, str | None]:
-        """The verdict, or the reason it is missing.
-
-        Raises:
-            BadLine: a value that is neither a grade nor a word.
-        """
-        value = self.value
-        text = value.strip() if isinstance(value, str) else ""
-        if text in _GRADES:
-            return Grade(_GRADES[text]), None
-        if text == "N":
-            return None, "the scorer said N: no answer, or a refusal"
-        if text and not _is_number(text) and len(text) <= MOST_CHARACTERS:
-            return Category(text), None
-        if value is None or isinstance(value, bool | int | float | str):
-            grade, missing = grade_of(value, "value")
-            reason = f" ({self.missing})" if self.missing else ""
-            return grade, None if missing is None else f"the scorer gave no value{reason}"
-        raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I or a number")
-
-
-def is_graded(name: str, score: Any) -> bool:
-    """Whether a model gave a score: its first entry has no author, who would have added it."""
-    if not isinstance(score, dict) or any(isinstance(one.get("provenance"), dict) for one in _history(score)[:1]):
-        return False
-    grading = object_in(_as_judged(score).get("metadata")).get("grading")
-    return bool(grading) or _base(name).startswith("model_graded")
-
-
-def said_in(sample: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Said]:
-    """Every verdict of a model on a sample.
-
-    Args:
-        sample: of a log.
-        run: the log's ``eval``, which names scorers and their models.
-    """
-    asked: dict[str, str] = {}
-    for name, score in (sample.get("scores") or {}).items():
-        if not is_graded(name, score):
-            continue
-        judged = _as_judged(score)
-        metadata = object_in(judged.get("metadata"))
-        spoken = objects_in(metadata.get("grading"))
-        prompt = next((text_of(one.get("content") or "") for one in spoken if one.get("role") == "user"), "")
-        replied = next((one for one in spoken if one.get("role") == "assistant"), {})
-        grader, reply = replied.get("model") or None, text_of(replied["content"]) if replied.get("content") else None
-        instruction = prompt.partition("[END DATA]")[2].strip() or None
-        first = name if instruction is None else asked.setdefault(instruction, name)
-        panel, answer, told = object_in(metadata.get("panel")), judged.get("answer"), judged.get("explanation")
-        votes = panel.get("votes")
-        role, reason = object_in((run.get("model_roles") or {}).get("grader")).get("model"), judged.get("reason")
-        reason = reason or metadata.get("unscored_reason")
-        given: list[tuple[Any, ...]] = [
-            (None, judged.get("value"), None if reason is None else str(reason), told, grader or role)
-        ]
-        if isinstance(votes, list) and len(votes) > 1:
-            models, failures = _panel_models(name, run, len(votes), grader), objects_in(panel.get("failures"))
-            shown = [reply if grader else told, *[told] * (len(votes) - 1)]
-            given = [
-                (at + 1, vote, _failure(failures, at), text, model)
-                for at, (vote, text, model) in enumerate(zip(votes, shown, models, strict=True))
-            ]
-        for member, value, missing, explanation, model in given:
-            several = value.items() if isinstance(value, dict) and value else [(None, value)]
-            for key, one in several:
-                part = None if key is None else str(key)
-                yield Said(name, first, part, member, one, missing, answer, explanation, instruction, model)
-
-
-def edits_of(score: Any, asked: str, item: str) -> Iterator[PersonScore]:
-    """What people changed or added, the last value of each.
-
-    Args:
-        score: of a sample.
-        asked: the first score of the sample with the same instruction, else its own name.
-        item: id of what it is about.
-    """
-    last: dict[str, tuple[Any, Any]] = {}
-    for edit in _history(score):
-        by = edit.get("provenance")
-        if isinstance(by, dict) and by.get("author") and edit.get("value", _SAME) != _SAME:
-            last[str(by["author"])] = edit["value"], by.get("timestamp")
-    for author, (value, time) in last.items():
-        for key, one in value.items() if isinstance(value, dict) else [("", value)]:
-            shown = _GRADES.get(one, one) if isinstance(one, str) else finite(one)
-            yield PersonScore(f"{asked}/{key}" if key else asked, author, item, shown, time)
-
-
-def finite(value: Any) -> Any:
-    """The value, or None for a number that is none."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _history(score: Any) -> list[dict[str, Any]]:
-    return objects_in(object_in(score).get("history"))
-
-
-def _as_judged(score: dict[str, Any]) -> dict[str, Any]:
-    """The score before anybody edited it."""
-    return {**score, **{key: value for one in _history(score)[:1] for key, value in one.items() if value != _SAME}}
-
-
-def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | None) -> Sequence[str | None]:
-    """The models of a panel's members, called as the first one's replies call it."""
-    scorers = [one for one in objects_in(run.get("scorers")) if one.get("name") == name]
-    named = (scorers[0].get("options") or {}).get("model") if scorers else None
-    roles = (run.get("model_roles") or {}).get("grader")
-    if not isinstance(named, list) and isinstance(roles, list):
-        named = [role.get("model") if isinstance(role, dict) else role for role in roles]
-    if not isinstance(named, list) or len(named) != size:
-        return [first, *[None] * (size - 1)]
-    models = [str(one) for one in named]
-    prefix = models[0].removesuffix(first) if first and models[0].endswith(first) else ""
-    return [one.removeprefix(prefix) for one in models]
-
-
-def _failure(failures: list[dict[str, Any]], at: int) -> str | None:
-    return next((str(one["reason"]) for one in failures if one.get("index") == at and one.get("reason")), None)
-
-
-def _is_number(text: str) -> bool:
-    """Whether a text is a number, a boolean, or a word for none."""
-    try:
-        float(text)
-    except ValueError:
-        return text.casefold() in ("true", "false", "none", "null", "n/a")
-    return True
-
-
-def _base(name: str) -> str:
-    """The scorer's name without its package and number."""
-    return name.split("/")[-1].rstrip("0123456789")
+Said = Mapping[str, Any]
+"""One verdict of one grader: ``name`` of the score, ``asked`` (the first score with the same instruction), ``key`` of
+the value where there are several, ``member`` of a panel, ``value``, ``missing`` (why there is none), ``model``, ..."""
 
 
 def is_inspect_log(data: Mapping[str, Any]) -> bool:
+    """Whether an object is a log."""
     return isinstance(data.get("eval"), dict) and "task" in data["eval"] and ("samples" in data or "status" in data)
 
 
@@ -216,7 +58,7 @@ def is_inspect_archive(source: Source) -> bool:
 
 
 def inspect_log(source: Source) -> AssessedRuns:
-    """Reads one log; scores that answer different instructions are items apart."""
+    """Reads one log."""
     return AssessedRuns(FORMAT, source, partial(_rows, source), made, shape=_SHAPE)
 
 
@@ -232,53 +74,194 @@ def _rows(source: Source) -> Iterator[RunRow | Reject]:
                 yield Reject(source.name, number, problem or "", "")
                 continue
             scores = sample.get("scores") or {}
-            others |= {name for name, score in scores.items() if not is_graded(name, score)}
+            others |= {name for name, score in scores.items() if not _is_graded(name, score)}
             unscored = unscored or not scores
             try:
-                verdicts = [*said_in(sample, head["eval"])]
+                verdicts = [*_said_in(sample, head["eval"])]
             except UNREADABLE as error:
                 graded = True
                 yield source.reject(number, why(error, _SHAPE), b"")
                 continue
             graded = graded or bool(verdicts)
             for said in verdicts:
-                short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said.value}
+                short = {key: sample.get(key) for key in ("id", "epoch", "input", "target")} | {"value": said["value"]}
                 yield RunRow(number, partial(_run, head, sample, said), short, EXCERPT * 4)
             yield RunRow(number, partial(_people, head, sample, verdicts))
         if not graded and (others or unscored or not number or head.get("status") is None):
             yield Reject(source.name, 1, _nothing(head, others, unscored=unscored), "")
 
 
+def _is_graded(name: str, score: Any) -> bool:
+    """Whether a model gave a score: its first entry has no author, who would have added it."""
+    if not isinstance(score, dict) or any(isinstance(one.get("provenance"), dict) for one in _history(score)[:1]):
+        return False
+    return bool(object_in(_as_judged(score).get("metadata")).get("grading")) or _base(name).startswith("model_graded")
+
+
+def _said_in(sample: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[Said]:
+    """Every verdict of a model on a sample; ``run`` is the log's ``eval``, which names scorers and their models."""
+    asked: dict[str, str] = {}
+    for name, score in (sample.get("scores") or {}).items():
+        if not _is_graded(name, score):
+            continue
+        judged = _as_judged(score)
+        metadata = object_in(judged.get("metadata"))
+        spoken = objects_in(metadata.get("grading"))
+        prompt = next((text_of(one.get("content") or "") for one in spoken if one.get("role") == "user"), "")
+        replied = next((one for one in spoken if one.get("role") == "assistant"), {})
+        grader, reply = replied.get("model") or None, text_of(replied["content"]) if replied.get("content") else None
+        instruction, told = prompt.partition("[END DATA]")[2].strip() or None, judged.get("explanation")
+        first = name if instruction is None else asked.setdefault(instruction, name)
+        whole = {"name": name, "asked": first, "answer": judged.get("answer"), "instruction": instruction}
+        panel, role = object_in(metadata.get("panel")), object_in((run.get("model_roles") or {}).get("grader"))
+        votes, reason = panel.get("votes"), judged.get("reason") or metadata.get("unscored_reason")
+        given: list[tuple[Any, ...]] = [
+            (None, judged.get("value"), None if reason is None else str(reason), told, grader or role.get("model"))
+        ]
+        if isinstance(votes, list) and len(votes) > 1:
+            models, failures = _panel_models(name, run, len(votes), grader), objects_in(panel.get("failures"))
+            failed = {one.get("index"): str(one["reason"]) for one in reversed(failures) if one.get("reason")}
+            shown = [reply if grader else told, *[told] * (len(votes) - 1)]
+            given = [(at + 1, vote, failed.get(at), shown[at], models[at]) for at, vote in enumerate(votes)]
+        for member, value, missing, words, model in given:
+            several = value.items() if isinstance(value, dict) and value else [(None, value)]
+            for key, one in several:
+                parts = [str(part) for part in (name, key, member) if part is not None]
+                part = {"id": "/".join(parts), "member": member, "value": one, "missing": missing, "told": words}
+                yield {**whole, **part, "about": first if key is None else f"{first}/{key}", "model": model}
+
+
+def _verdict(said: Said) -> tuple[Grade | Category | None, str | None]:
+    """The verdict, or the reason it is missing.
+
+    Raises:
+        BadLine: a value that is neither a grade nor a word.
+    """
+    value = said["value"]
+    text = value.strip() if isinstance(value, str) else ""
+    if text in _GRADES:
+        return Grade(_GRADES[text]), None
+    if text == "N":
+        return None, "the scorer said N: no answer, or a refusal"
+    if text and not _is_number(text) and len(text) <= MOST_CHARACTERS:
+        return Category(text), None
+    if value is None or isinstance(value, bool | int | float | str):
+        grade, missing = grade_of(value, "value")
+        reason = f" ({said['missing']})" if said["missing"] else ""
+        return grade, None if missing is None else f"the scorer gave no value{reason}"
+    raise BadLine(f"the value {str(value)[:60]!r} is none of C, P, I or a number")
+
+
 def _run(head: dict[str, Any], sample: dict[str, Any], said: Said) -> AssessedRun:
-    with inside(f"scores.{said.name}", _SHAPE):
+    name, model = said["name"], said["model"]
+    with inside(f"scores.{name}", _SHAPE):
         of = head["eval"]
         place = f"{of['task']}/{sample['id']}/{sample.get('epoch', 1)}/{str(of.get('run_id', ''))[:8]}"
-        run = _graded(head, sample, said.answer)
-        verdict, missing = said.verdict()
-    others = {key: value.get("value") for key, value in sample["scores"].items() if not is_graded(key, value)}
-    standard = _base(said.name) == STANDARD
-    judge = said.name if said.member is None else f"{said.name}/{said.member}"
-    if said.model is not None:
-        judge = said.model if standard else f"{said.model}/{said.name}"
+        run = _graded(head, sample, said["answer"])
+        verdict, missing = _verdict(said)
+    others = {key: value.get("value") for key, value in sample["scores"].items() if not _is_graded(key, value)}
+    standard = _base(name) == _STANDARD
+    unnamed = name if said["member"] is None else f"{name}/{said['member']}"
     score = RecordedScore(
-        id="/".join([place, said.name, *(str(one) for one in (said.key, said.member) if one is not None)]),
-        judge=judge,
+        id=f"{place}/{said['id']}",
+        judge=unnamed if model is None else model if standard else f"{model}/{name}",
         value=verdict,
         error=missing,
-        comment=reason_text(said.explanation),
-        instruction=said.instruction,
+        comment=reason_text(said["told"]),
+        instruction=said["instruction"],
         meta={
-            "scorer": said.name,
-            "value": finite(said.value),
+            "scorer": name,
+            "value": _finite(said["value"]),
             "scores": others or None,
-            "judge_model": None if standard else said.model,
+            "judge_model": None if standard else model,
             "time": sample.get("completed_at"),
         },
-        about=said.asked if said.key is None else f"{said.asked}/{said.key}",
-        place=f"scores.{said.name}",
+        about=said["about"],
+        place=f"scores.{name}",
         keeps=("value",),
     )
     return AssessedRun(run, [score])
+
+
+def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> RecordedRun:
+    """What was graded; ``given`` is the answer that the score names, None for the sample's output.
+
+    The id ends with a digest of what it is: the grades of one answer in several epochs or logs are about one item.
+    """
+    run = head["eval"]
+    answer = (sample.get("output") or {}).get("completion") if given is None else given
+    if answer is None:
+        raise BadLine("the score has no 'answer' and the sample no output")
+    target, question, model = sample.get("target"), text_of(sample["input"]), run.get("model") or None
+    reference = "\n".join(map(str, target)) if isinstance(target, list) else target
+    more: dict[str, Any] = {"category": (sample.get("metadata") or {}).get("category"), "reference": reference}
+    models = {"A": model} if model else None
+    content = {"question": question, "responses": {"A": str(answer)}, **more, "models": models}
+    name, spoken = f"{run['task']}/{sample['id']}/{digest(content)[:12]}", messages(sample["input"])
+    return RecordedRun(name, question, str(answer), **more, model=model, conversation=spoken)
+
+
+def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> AssessedRun:
+    """What people changed or added in a sample's scores, the last value of each."""
+    found: list[PersonScore] = []
+    judged = {said["name"]: (said["asked"], said["answer"]) for said in verdicts}
+    for name, score in (sample.get("scores") or {}).items():
+        asked, answer = judged.get(name, (name, None))
+        try:
+            item = _graded(head, sample, answer).id
+        except UNREADABLE:
+            continue  # its scores are rejects
+        last: dict[str, tuple[Any, Any]] = {}
+        for edit in _history(score):
+            by = edit.get("provenance")
+            if isinstance(by, dict) and by.get("author") and edit.get("value", _SAME) != _SAME:
+                last[str(by["author"])] = edit["value"], by.get("timestamp")
+        for author, (value, time) in last.items():
+            for key, one in value.items() if isinstance(value, dict) else [("", value)]:
+                shown = _GRADES.get(one, one) if isinstance(one, str) else _finite(one)
+                found.append(PersonScore(f"{asked}/{key}" if key else asked, author, item, shown, time))
+    return AssessedRun(None, (), found)
+
+
+def _history(score: Any) -> list[dict[str, Any]]:
+    return objects_in(object_in(score).get("history"))
+
+
+def _as_judged(score: dict[str, Any]) -> dict[str, Any]:
+    """The score before anybody edited it."""
+    return {**score, **{key: value for one in _history(score)[:1] for key, value in one.items() if value != _SAME}}
+
+
+def _panel_models(name: str, run: Mapping[str, Any], size: int, first: str | None) -> Sequence[str | None]:
+    """The models of a panel's members, called as the first one's replies call it."""
+    scorer = next((one for one in objects_in(run.get("scorers")) if one.get("name") == name), {})
+    named, roles = (scorer.get("options") or {}).get("model"), (run.get("model_roles") or {}).get("grader")
+    if not isinstance(named, list) and isinstance(roles, list):
+        named = [role.get("model") if isinstance(role, dict) else role for role in roles]
+    if not isinstance(named, list) or len(named) != size:
+        return [first, *[None] * (size - 1)]
+    models = [str(one) for one in named]
+    prefix = models[0].removesuffix(first) if first and models[0].endswith(first) else ""
+    return [one.removeprefix(prefix) for one in models]
+
+
+def _finite(value: Any) -> Any:
+    """The value, or None for a number that is none."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number, a boolean, or a word for none."""
+    try:
+        float(text)
+    except ValueError:
+        return text.casefold() in ("true", "false", "none", "null", "n/a")
+    return True
+
+
+def _base(name: str) -> str:
+    """The scorer's name without its package and number."""
+    return name.split("/")[-1].rstrip("0123456789")
 
 
 def _nothing(head: Mapping[str, Any], others: set[str], *, unscored: bool) -> str:
@@ -347,41 +330,3 @@ def _problem(sample: object) -> str | None:
         kind = str(message).partition("(")[0][:60]
         return f"the sample {sample.get('id')!r} ended with an error before it was scored ({kind})"
     return None
-
-
-def _graded(head: dict[str, Any], sample: dict[str, Any], given: Any) -> RecordedRun:
-    """What was graded.
-
-    Args:
-        head: of the log.
-        sample: of the log.
-        given: the answer that the score names; None for the sample's output.
-    """
-    run, answer = head["eval"], given
-    if answer is None:
-        answer = (sample.get("output") or {}).get("completion")
-    if answer is None:
-        raise BadLine("the score has no 'answer' and the sample no output")
-    target, question = sample.get("target"), text_of(sample["input"])
-    category = (sample.get("metadata") or {}).get("category")
-    reference = "\n".join(map(str, target)) if isinstance(target, list) else target
-    model = run.get("model") or None
-    more: dict[str, Any] = {"category": category, "reference": reference}
-    models = {"A": model} if model else None
-    content = {"question": question, "responses": {"A": str(answer)}, **more, "models": models}
-    name, spoken = f"{run['task']}/{sample['id']}/{digest(content)[:12]}", messages(sample["input"])
-    return RecordedRun(name, question, str(answer), **more, model=model, conversation=spoken)
-
-
-def _people(head: dict[str, Any], sample: dict[str, Any], verdicts: Sequence[Said]) -> AssessedRun:
-    """What people changed in a sample's scores."""
-    found: list[PersonScore] = []
-    judged = {said.name: (said.asked, said.answer) for said in verdicts}
-    for name, score in (sample.get("scores") or {}).items():
-        asked, answer = judged.get(name, (name, None))
-        try:
-            item = _graded(head, sample, answer).id
-        except UNREADABLE:
-            continue  # its scores are rejects
-        found += edits_of(score, asked, item)
-    return AssessedRun(None, (), found)

@@ -1,27 +1,26 @@
 """The formats of known tools: what marks a record of each, and what reads it.
 
-A format of another tool is one module and one entry here: a function that recognises a record by its keys, and one that
-reads it. Where a record needs those of another file, the entry says what is missing where it lies alone. The modules
-are imported where a file is not our own.
+A format of another tool is one module and one entry here. Where a record needs those of another file, the entry says
+what is missing where it lies alone. The modules are imported where a file is not our own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from metajudge.reading.containers.kinds import entries_of
-from metajudge.reading.containers.lines import BadLine, Line, Source
+from metajudge.reading.containers.lines import Line, Source
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats.records import Records
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns
+from metajudge.reading.formats.scored_runs import AssessedRun
+from metajudge.reading.formats.specs import Spec, is_marked
 from metajudge.reading.jsonl import JudgmentLines
+from metajudge.reading.mapping import FieldMap
 from metajudge.reading.reader import LineReader, Reader
 from metajudge.types import Judgment
 
 Record = Mapping[str, Any]
 Values = Mapping[str, str]
-
 
 Part: TypeAlias = Literal[
     "pairs", "games", "evaluations", "items", "verdicts", "spans", "annotations", "runs", "feedback", "traces", "scores"
@@ -58,6 +57,8 @@ class Format:
         part: which part of a format it is.
         by_columns: whether the records may be rows of any table, so that a mapping kept for the file goes before.
         inside: a reader for a file that is one object; None where the object is of another format.
+        marks: keys of every record, for people, as :func:`~metajudge.reading.formats.specs.is_marked` reads them.
+        completed: a mapping with the columns that it leaves open, where the format says them.
     """
 
     name: str
@@ -66,9 +67,19 @@ class Format:
     part: Part | None = None
     by_columns: bool = False
     inside: Callable[[Source, Record, Values], Reader | None] | None = None
+    marks: str = ""
+    completed: Callable[[Sequence[str], FieldMap], FieldMap] | None = None
 
 
-OWN: Final = Format("judgments", JudgmentLines.recognises)
+class FormatLine(NamedTuple):
+    """A format in the list of formats: its name, what marks a record, and what else must be given."""
+
+    name: str
+    marks: str
+    needs: str
+
+
+OWN: Final = Format("judgments", JudgmentLines.recognises, marks="id item judge verdict")
 
 
 def format_of(record: Record) -> Format | None:
@@ -84,6 +95,22 @@ def object_reader(source: Source, data: Record, values: Values) -> Reader | None
     return next((one for one in wholes if one is not None), None)
 
 
+def table_of_formats() -> list[FormatLine]:
+    """The formats that are read without a mapping, our own first, then by name; one of several files says of which."""
+    missing = {part: told.partition(": ")[2] for part, told in APART.items()}
+    lines = [FormatLine(one.name, _shown(one.marks), missing[one.part] if one.part else "") for one in formats()]
+    return [FormatLine("metajudge", _shown(OWN.marks), ""), *sorted(lines, key=lambda line: line.name.casefold())]
+
+
+def names_of_formats() -> list[str]:
+    """The names in :func:`table_of_formats`, each once."""
+    return list(dict.fromkeys(line.name for line in table_of_formats()))
+
+
+def _shown(marks: str) -> str:
+    return ", ".join(one.replace("|", " or ") for one in marks.split() if not one.startswith("!"))
+
+
 @cache
 def formats() -> tuple[Format, ...]:
     """All formats of other tools; the first one that recognises a record is meant."""
@@ -95,11 +122,13 @@ def formats() -> tuple[Format, ...]:
         chosen,
         deepeval,
         fastchat,
+        helm,
         helpsteer,
         inspect_log,
         judgebench,
         label_studio,
         langfuse,
+        langsmith,
         lm_eval,
         mlflow,
         numbered_pairs,
@@ -110,132 +139,126 @@ def formats() -> tuple[Format, ...]:
         ragas,
         realmistake,
         rewardbench2,
+        turk,
         ultrafeedback,
         wildbench,
     )
 
-    pair = _has("item_id question response_a response_b")
+    folder, pairs = "JudgeBench or LLMBar folder", "item_id question response_a response_b !judge !verdict !winner"
     return (
-        Format(
+        _rows(
             judgebench.FORMAT,
-            _has("pair_id question response_A response_B judgments"),
+            "pair_id question response_A response_B judgments",
             lambda table, _: judgebench.judgebench_output(table),
         ),
-        _by_line(arena_hard.FORMAT, arena_hard.is_arena_hard, lambda: arena_hard.judgments),
-        _by_line(
-            alpaca_eval.FORMAT,
-            _has("instruction output_1 output_2 preference annotator"),
-            lambda: alpaca_eval.judgments,
+        _lines(arena_hard.FORMAT, "judge games", lambda: arena_hard.judgments, arena_hard.is_arena_hard),
+        replace(
+            _lines(
+                alpaca_eval.FORMAT, "instruction output_1 output_2 preference annotator", lambda: alpaca_eval.judgments
+            ),
             by_columns=True,
         ),
-        Format(
+        _rows(
             promptfoo.FORMAT,
-            promptfoo.is_result,
+            promptfoo.RESULT_MARKS,
             lambda table, _: promptfoo.promptfoo_results(table.source, lines=True),
         ),
-        _part("evaluations", _has("item_id judge_model judge_prompt stage order decision")),
-        _part("games", _has("item_id judge_model order decision judgment_text")),
-        _part("pairs", lambda row: pair(row) and not {"judge", "verdict", "winner"} & row.keys()),
-        _assessed(rewardbench2.RESULTS, None, rewardbench2.run_of, rewardbench2.rows_in),
-        _assessed(rewardbench2.PAIRED_RESULTS, None, rewardbench2.pair_of, partial(rewardbench2.rows_in, paired=True)),
-        _assessed(mlflow.FORMAT, mlflow.is_trace, mlflow.trace_of),
-        _assessed(argilla.FORMAT, argilla.is_record, argilla.record_of),
-        _assessed(openai_evals.FORMAT, openai_evals.is_output_item, openai_evals.run_of, openai_evals.page_of),
-        _assessed(label_studio.FORMAT, label_studio.is_task, label_studio.run_of),
-        _assessed(lm_eval.FORMAT, _has("doc_id doc target resps filtered_resps"), lm_eval.run_of),
-        _assessed(fastchat.PAIRS, _has("question_id model_1 model_2 g1_winner g2_winner judge"), fastchat.pair_of),
-        _assessed(fastchat.GRADES, _has("question_id model judge user_prompt judgment score"), fastchat.grade_of),
-        _assessed(ragas.ANNOTATIONS, ragas.is_annotation, ragas.annotation_of, ragas.annotations_in),
-        _assessed(ragas.FORMAT, ragas.is_row, ragas.row_of),
-        _part("annotations", phoenix.is_annotation),
-        _part("spans", phoenix.is_span),
-        _part("verdicts", _has("judge_id template contexts verdict sample")),
-        _part("items", _has("item_id question_id turn answer_a answer_b votes voters")),
-        _by_line(realmistake.FORMAT, realmistake.is_detection, lambda: realmistake.judgments),
-        _by_line(
+        _part(folder, "evaluations", "item_id judge_model judge_prompt stage order decision"),
+        _part(folder, "games", "item_id judge_model order decision judgment_text"),
+        _part(folder, "pairs", pairs),
+        _spec(
+            Spec(
+                name=rewardbench2.RESULTS,
+                shown="id subset results model scores",
+                inside=rewardbench2.rows_in,
+                read=rewardbench2.run_of,
+            )
+        ),
+        _spec(
+            Spec(
+                name=rewardbench2.PAIRED_RESULTS,
+                shown="id subset results scores_chosen scores_rejected",
+                inside=partial(rewardbench2.rows_in, paired=True),
+                read=rewardbench2.pair_of,
+            )
+        ),
+        *map(_spec, (mlflow.SPEC, argilla.SPEC, openai_evals.SPEC)),
+        _rows(openai_evals.EVENTS.name, openai_evals.EVENTS.marks, openai_evals.log_reader),
+        *map(_spec, (label_studio.SPEC, label_studio.TABLE, lm_eval.SPEC)),
+        _assessed(fastchat.PAIRS, "question_id model_1 model_2 g1_winner g2_winner judge", fastchat.pair_of),
+        _assessed(fastchat.GRADES, "question_id model judge user_prompt judgment score", fastchat.grade_of),
+        *map(_spec, (ragas.ANNOTATIONS, ragas.SPEC, helm.SPEC, mlflow.TABLE)),
+        replace(_spec(turk.SPEC), completed=turk.completed),
+        _part(phoenix.FORMAT, "annotations", phoenix.MARKS),
+        _part(phoenix.FORMAT, "spans", "context|context.span_id", phoenix.is_span),
+        _part("MT-Bench folder", "verdicts", "judge_id template contexts verdict sample"),
+        _part("MT-Bench folder", "items", "item_id question_id turn answer_a answer_b votes voters"),
+        _lines(
+            realmistake.FORMAT,
+            "prediction label judge prompt_name metadata",
+            lambda: realmistake.judgments,
+            realmistake.is_detection,
+        ),
+        _lines(
             rewardbench2.FORMAT,
-            _has("subset row judge ordering permutation parsed_letter"),
+            "subset row judge ordering permutation parsed_letter",
             lambda: rewardbench2.Passes().judgments,
         ),
-        _part("feedback", _has("run_id key score")),
-        _part("scores", langfuse.is_score),
-        _part("runs", _has("id inputs outputs")),
-        _part("traces", langfuse.is_run),
         *map(
             _records, (arena_battles.FORMAT, chosen.CHATS, chosen.REWARDBENCH, helpsteer.PREFERENCES, helpsteer.RATINGS)
         ),
         *map(_records, (numbered_pairs.ALPACA_FARM, numbered_pairs.AUTO_J, numbered_pairs.PANDALM, prometheus.BIGGEN)),
         *map(_records, (prometheus.FEEDBACK, prometheus.PREFERENCES, ultrafeedback.FORMAT, wildbench.SCORES)),
-        _whole(inspect_log.FORMAT, inspect_log.is_inspect_log, lambda source, *_: inspect_log.inspect_log(source)),
-        _whole(promptfoo.FORMAT, promptfoo.is_output, lambda source, *_: promptfoo.promptfoo_results(source)),
-        _whole(langfuse.FORMAT, langfuse.is_trace, langfuse.langfuse_trace),
-        _whole(deepeval.FORMAT, deepeval.is_test_run, lambda source, *_: deepeval.deepeval_run(source)),
+        _part(langsmith.FORMAT, "feedback", "run_id key score"),
+        _part(langfuse.SPEC.name, "scores", langfuse.SCORE_MARKS),
+        _part(langsmith.FORMAT, "runs", "id inputs outputs"),
+        _part(langfuse.SPEC.name, "traces", langfuse.RUN_MARKS),
+        _whole(inspect_log.FORMAT, "eval samples|status", inspect_log.is_inspect_log, inspect_log.inspect_log),
+        _whole(promptfoo.FORMAT, "results", promptfoo.is_output, promptfoo.promptfoo_results),
+        Format(langfuse.FORMAT, inside=langfuse.trace_in, marks="id input output scores"),
+        _whole(deepeval.FORMAT, deepeval.MARKS, deepeval.is_test_run, deepeval.deepeval_run),
     )
 
 
+Test: TypeAlias = Callable[[Record], bool]
+
+
 def _records(one: Records) -> Format:
-    return Format(one.name, one.recognises, one.reader, by_columns=True)
+    return Format(one.name, one.recognises, one.reader, by_columns=True, marks=one.marks.replace(",", ""))
 
 
-def _part(part: Part, recognises: Callable[[Record], bool]) -> Format:
-    return Format(part, recognises, part=part)
+def _rows(name: str, marks: str, reader: Callable[[Table, Values], Reader] | None, test: Test | None = None) -> Format:
+    """A format of records that are recognised by their keys."""
+    return Format(name, lambda row: is_marked(row, marks) and (test is None or test(row)), reader, marks=marks)
 
 
-def _has(keys: str) -> Callable[[Record], bool]:
-    """Recognises records by keys that all of them have."""
-    wanted = frozenset(keys.split())
-    return lambda record: record.keys() >= wanted
-
-
-def _by_line(
-    name: str,
-    recognises: Callable[[Record], bool],
-    judgments: Callable[[], Callable[[Line], list[Judgment]]],
-    *,
-    by_columns: bool = False,
+def _lines(
+    name: str, marks: str, judgments: Callable[[], Callable[[Line], list[Judgment]]], test: Test | None = None
 ) -> Format:
     """A format of which each row is some judgments; ``judgments`` makes what reads the rows of one file."""
+    return _rows(name, marks, lambda table, _: LineReader(name, table.source, table.rows, judgments()), test)
 
-    def reader(table: Table, _: Values) -> Reader:
-        return LineReader(name, table.source, table.rows, judgments())
 
-    return Format(name, recognises, reader, by_columns=by_columns)
+def _part(name: str, part: Part, marks: str, test: Test | None = None) -> Format:
+    return replace(_rows(name, marks, None, test), part=part)
+
+
+def _spec(spec: Spec) -> Format:
+    """A format of which each row is a run with what was said of it."""
+    inside = spec.reader_inside
+    return Format(spec.name, spec.recognises, spec.reader, None, True, inside, spec.shown or spec.marks)
 
 
 def _assessed(
     name: str,
-    recognises: Callable[[Record], bool] | None,
+    marks: str | None,
     run_of: Callable[[Record], AssessedRun],
     records_in: Callable[[Record], list[Any] | None] | None = None,
 ) -> Format:
-    """A format of which each row is a run with what was said of it.
-
-    Args:
-        recognises: None where records are only found inside an object.
-        records_in: the records in a file that is one object; None where the object is of another format. Without it
-            such a file contains one record.
-    """
-
-    def read(line: Line) -> AssessedRun:
-        if recognises is not None and not recognises(line.data):
-            raise BadLine(f"no record of {name}: its fields are {', '.join(map(str, list(line.data)[:8]))}")
-        return run_of(line.data)
-
-    def reader(table: Table, values: Values) -> Reader:
-        return AssessedRuns(name, table.source, table.rows, read, values)
-
-    def inside(source: Source, data: Record, values: Values) -> Reader | None:
-        records = None if records_in is None else records_in(data)
-        if records is None and recognises is not None and recognises(data):
-            records = [data]
-        return None if records is None else AssessedRuns(name, source, partial(entries_of, records), read, values)
-
-    made = Format(name, reader=reader, by_columns=True, inside=inside)
-    return made if recognises is None else replace(made, recognises=recognises)
+    """Such a format that is read by a function; without marks records are only found inside an object."""
+    return _spec(Spec(name=name, marks=marks or "", read=run_of, inside=records_in))
 
 
-def _whole(
-    name: str, recognises: Callable[[Record], bool], reader: Callable[[Source, Record, Values], Reader]
-) -> Format:
+def _whole(name: str, marks: str, recognises: Test, reader: Callable[[Source], Reader]) -> Format:
     """A format of files that are one object."""
-    return Format(name, inside=lambda source, data, values: reader(source, data, values) if recognises(data) else None)
+    return Format(name, inside=lambda source, data, _: reader(source) if recognises(data) else None, marks=marks)

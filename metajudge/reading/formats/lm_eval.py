@@ -1,15 +1,12 @@
 """lm-evaluation-harness: logged samples (``--log_samples``), each metric of a sample as a verdict on what was
 answered.
 
-The shape is what lm_eval 0.4.13 writes to ``samples_TASK_TIME.jsonl``: ``{"doc_id", "doc", "target", "arguments",
-"resps", "filtered_resps", "filter", "metrics", "doc_hash", ...}`` and each metric under its name. Earlier versions
-have no ``metrics`` and ``filter``, and lists in ``arguments``.
-
-The question is what the model was given, with its examples; the answer is the filtered one. A metric is a number, a
-boolean, a short word, or an object with the score, a reason and a judge (``stated_scores``); a
-column such as ``judge_reason`` is the reason of ``judge_score``. Metrics that the harness computes itself
-(``exact_match``, ``acc``) have ``CODE`` as their source. The judge is the metric's name, after its model where that is
-named. Choices by likelihood are rejected: the model wrote no answer there.
+The shape is what lm_eval 0.4.13 writes to ``samples_TASK_TIME.jsonl``; earlier versions have no ``metrics`` and
+``filter``, and lists in ``arguments``. The question is what the model was given, with its examples; the answer is the
+filtered one. A metric is a number, a boolean, a short word, or an object with the score, a reason and a judge
+(``stated_scores``). Metrics that the harness computes itself (``exact_match``, ``acc``) have ``CODE`` as their source.
+The judge is the metric's name, after its model where that is named. Choices by likelihood are rejected: the model
+wrote no answer there.
 """
 
 from collections.abc import Mapping
@@ -17,17 +14,10 @@ from typing import Any, Final
 
 from metajudge.reading.containers.cells import object_in
 from metajudge.reading.containers.lines import BadLine
-from metajudge.reading.formats.scored_runs import (
-    AssessedRun,
-    RecordedRun,
-    asked_and_answered,
-    reference_text,
-    score_in_column,
-)
-from metajudge.reading.formats.stated_scores import stated_columns
+from metajudge.reading.formats.scored_runs import RecordedRun, asked_and_answered, reference_text
+from metajudge.reading.formats.specs import Row, Spec
 from metajudge.types import digest
 
-FORMAT = "lm-evaluation-harness samples"
 _RECORD: Final = frozenset(
     [
         *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
@@ -37,25 +27,16 @@ _RECORD: Final = frozenset(
 _CATEGORIES: Final = ("category", "subject", "subset", "domain", "topic")
 
 
-def run_of(row: Mapping[str, Any]) -> AssessedRun:
-    """A sample with its metrics.
-
-    Raises:
-        BadLine: no answer was written, or several answers were scored together.
-    """
+def _run(row: Row) -> RecordedRun:
+    """A sample, with an id of its texts: several models answer one document, and it does not name its model."""
     doc, asked, target = object_in(row["doc"]), _prompt(row.get("arguments")), row["target"]
     texts = asked_and_answered(doc if asked is None else asked, _answer(row))
-    run = RecordedRun(
-        # Several models answer one document, and the sample does not name its model.
+    return RecordedRun(
         id=f"{row['doc_id']}/{digest([texts['question'], texts['answer']])[:16]}",
         **texts,
         category=next((str(doc[key]) for key in _CATEGORIES if isinstance(doc.get(key), str)), None),
         reference=None if target in (None, "", []) else reference_text(target),
     )
-    listed, filtered = row.get("metrics"), row.get("filter")
-    names = map(str, listed) if isinstance(listed, list) else [name for name in row if name not in _RECORD]
-    meta = {"filter": None if filtered in (None, "none") else filtered}
-    return AssessedRun(run, [score_in_column(name, score, meta=meta) for name, score in stated_columns(row, names)])
 
 
 def _prompt(arguments: Any) -> Any:
@@ -68,8 +49,12 @@ def _prompt(arguments: Any) -> Any:
     return first if isinstance(first, str) and first else None
 
 
-def _answer(row: Mapping[str, Any]) -> str:
-    """The answer that was scored."""
+def _answer(row: Row) -> str:
+    """The answer that was scored.
+
+    Raises:
+        BadLine: no answer was written, or several answers were scored together.
+    """
     for name in ("filtered_resps", "resps"):
         given = row[name]
         while isinstance(given, list) and len(given) == 1:
@@ -79,3 +64,17 @@ def _answer(row: Mapping[str, Any]) -> str:
         if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
             raise BadLine(f"{name}: {len(given)} answers were scored together, so no score is about one of them")
     raise BadLine("filtered_resps: the model chose by likelihood and wrote no answer that could be judged")
+
+
+def _metrics(row: Row) -> list[str]:
+    listed = row.get("metrics")
+    return [*map(str, listed)] if isinstance(listed, list) else [name for name in row if name not in _RECORD]
+
+
+SPEC = Spec(
+    name="lm-evaluation-harness samples",
+    marks="doc_id doc target resps filtered_resps",
+    run=_run,
+    columns=_metrics,
+    meta={"filter": lambda row: None if row.get("filter") in (None, "none") else row["filter"]},
+)

@@ -1,19 +1,17 @@
-"""MLflow's traces with their assessments: feedback of judges as verdicts, people's as labels.
+"""MLflow's traces with their assessments, and the tables of its evaluations: judges' as verdicts, people's as labels.
 
-Read are the two forms that mlflow 3.17 writes (fixtures made by it are in ``tests/reading/interop/``):
-``Trace.to_json()``, one trace an object, a line or an entry of a list (``{"info": {"trace_id", "assessments"},
-"data": {"spans"}}``), and the frame of ``mlflow.search_traces()`` as JSONL, JSON, CSV or Parquet (columns ``trace_id,
-trace, request, response, assessments, ...``).
+Read are the two forms of traces that mlflow 3.17 writes (fixtures made by it are in ``tests/reading/interop/``),
+``Trace.to_json()`` and the frame of ``mlflow.search_traces()``, as JSONL, JSON, CSV or Parquet, and the rows of
+``eval_results_table.json`` (``METRIC/score``, ``METRIC/justification``; also ``value`` and ``rationale``).
 
-An assessment has a name, a source (``LLM_JUDGE``, ``HUMAN``, ``CODE``) and ``feedback`` or an ``expectation``.
-Feedback of a judge or of code is a verdict on the trace: a number a grade, a boolean or a word a category; one with
-an error is no verdict. The judge is ``SOURCE_ID/NAME``. Feedback of people is a label of the verdicts of the same
-name; one that its author replaced (``valid: false``) is left out, and so is what ``metajudge push`` wrote. An
-expectation with a name such as ``expected_response`` is the item's reference, any other one a label. Input and output
-of the root span are question and answer.
+Feedback of a judge or of code is a verdict on the trace, with an error it is none; the judge is ``SOURCE_ID/NAME``.
+Feedback of people is a label; one that its author replaced (``valid: false``) is left out. An expectation with a name
+such as ``expected_response`` is the item's reference, any other one a label. A metric of a table without a
+justification is a program's.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -21,25 +19,24 @@ import orjson
 from metajudge.reading.containers.cells import object_in, objects_in, parsed
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.formats import scored_runs as runs
+from metajudge.reading.formats.specs import Row, Spec, get
 from metajudge.reading.own_notes import is_ours
-from metajudge.reading.people import PersonScore
+from metajudge.types import digest
 
-FORMAT = "MLflow traces"
 _NO_JUDGES = ("", "default")
 """Ids of sources that say nothing."""
 _REFERENCES = ("reference", "ground_truth", "answer", "gold_answer")
 
 
-def is_trace(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a trace, or a row of the frame of traces."""
+def _is_trace(record: Row) -> bool:
     info = record.get("info")
     if isinstance(info, dict):
         return "trace_id" in info and isinstance(record.get("data"), dict)
     return record.keys() >= {"trace_id", "trace", "assessments", "request", "response"}
 
 
-def trace_of(row: Mapping[str, Any]) -> runs.AssessedRun:
-    """A trace with its assessments.
+def _opened(row: Row) -> Row:
+    """The trace, with the reference that its expectations state.
 
     Raises:
         BadLine: the row contains no trace.
@@ -47,49 +44,103 @@ def trace_of(row: Mapping[str, Any]) -> runs.AssessedRun:
     trace = row if "info" in row else parsed(row["trace"])
     if not isinstance(trace, dict) or not isinstance(trace.get("info"), dict):
         raise BadLine("trace: it is no trace as MLflow writes it")
-    info = trace["info"]
-    found: list[runs.RecordedScore] = []
-    people: list[PersonScore] = []
-    reference: str | None = None
-    for one in info.get("assessments") or ():
-        if is_ours(one.get("metadata")):
-            continue
-        source, expected, name = one.get("source") or {}, one.get("expectation"), str(one["assessment_name"])
-        by = str(source.get("source_id") or "")
-        judge, kind = None if by in _NO_JUDGES else by, source.get("source_type")
-        if expected is not None and (name.startswith("expected") or name in _REFERENCES):
-            value = expected.get("value", expected.get("serialized_value"))
-            reference = runs.reference_text(value if isinstance(value, str) else orjson.dumps(value).decode())
-            continue
-        feedback, time = one.get("feedback") or expected or {}, one.get("last_update_time") or one.get("create_time")
-        value = feedback.get("value")
-        if kind != "HUMAN":
-            error = feedback.get("error")
-            score = runs.named_score(
-                name,
-                judge,
-                value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode(),
-                one.get("rationale"),
-                id=str(one.get("assessment_id") or f"{one.get('trace_id')}/{name}"),
-                meta={"source": str(kind), "judge_model": judge, "time": time, **(one.get("metadata") or {})},
-                error=None if not error else str(error.get("error_message") or error.get("error_code") or error),
-            )
-            found.append(score)
-        elif one.get("valid") is not False:
-            people.append(PersonScore(name, judge, None, value, time))
-    texts = runs.asked_and_answered(*_texts(trace, row))
-    return runs.AssessedRun(runs.RecordedRun(id=str(info["trace_id"]), **texts, reference=reference), found, people)
+    stated = [one for one in _assessments(trace) if _is_reference(one)]
+    expected = stated[-1]["expectation"] if stated else {}
+    value = expected.get("value", expected.get("serialized_value"))
+    return {**trace, "row": row, "id": str(trace["info"]["trace_id"]), "reference": _plain(value) if stated else None}
 
 
-def _texts(trace: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Input and output: of the root span, else of the frame, else the previews."""
-    spans = objects_in(object_in(trace.get("data")).get("spans"))
-    root = next((one for one in spans if not one.get("parent_span_id")), {})
+def _assessments(trace: Row) -> list[Any]:
+    return [one for one in trace["info"].get("assessments") or () if not is_ours(one.get("metadata"))]
 
-    def text(key: str, of_span: str) -> Any:
+
+def _is_reference(one: Row) -> bool:
+    name = str(one["assessment_name"])
+    return one.get("expectation") is not None and (name.startswith("expected") or name in _REFERENCES)
+
+
+def _each(trace: Row) -> Iterator[Row]:
+    for one in _assessments(trace):
+        source = one.get("source") or {}
+        by, kind = str(source.get("source_id") or ""), source.get("source_type")
+        if not _is_reference(one) and not (kind == "HUMAN" and one.get("valid") is False):
+            said = one.get("feedback") or one.get("expectation") or {}
+            yield {**one, "said": said, "by": None if by in _NO_JUDGES else by, "kind": str(kind)}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode()
+
+
+def _error(row: Row) -> str | None:
+    error = row["said"].get("error")
+    return None if not error else str(error.get("error_message") or error.get("error_code") or error)
+
+
+def _text(key: str, of_span: str) -> Any:
+    """Reads input or output: of the root span, else of the frame, else the previews."""
+
+    def read(trace: Row) -> Any:
+        spans = objects_in(object_in(trace.get("data")).get("spans"))
+        root = next((one for one in spans if not one.get("parent_span_id")), {})
         found = parsed((root.get("attributes") or {}).get(of_span))
-        if found not in (None, ""):
-            return found
-        return row[key] if key in row else parsed(trace["info"].get(f"{key}_preview"))
+        row = trace["row"]
+        return found if found not in (None, "") else row.get(key, parsed(trace["info"].get(f"{key}_preview")))
 
-    return text("request", "mlflow.spanInputs"), text("response", "mlflow.spanOutputs")
+    return read
+
+
+SPEC = Spec(
+    name="MLflow traces",
+    marks="info|trace data|trace",
+    shown="info|trace_id data|trace|assessments",
+    test=_is_trace,
+    opened=_opened,
+    run={
+        "id": "id",
+        "asked": _text("request", "mlflow.spanInputs"),
+        "answered": _text("response", "mlflow.spanOutputs"),
+        "reference": "reference",
+    },
+    each=_each,
+    score={
+        "name": "assessment_name",
+        "by": "by",
+        "value": lambda row: _plain(row["said"].get("value")),
+        "reason": "rationale",
+        "error": _error,
+        "id": lambda row: row.get("assessment_id") or f"{row.get('trace_id')}/{row['assessment_name']}",
+    },
+    meta={"source": "kind", "time": "last_update_time|create_time", "": "metadata"},
+    person="kind=HUMAN",
+    people={"annotator": "by", "value": lambda row: row["said"].get("value")},
+)
+_METRIC = re.compile(r"(.+)/(?:score|value|rating)")
+_ASKED = "|".join(["inputs", *runs.QUESTION_KEYS])
+_ANSWERED = "|".join(["outputs", "predictions", "prediction", *runs.ANSWER_KEYS])
+_REFERENCE = "ground_truth|targets|target|expected_response|expectations"
+
+
+def _scores(row: Row) -> Iterator[Row]:
+    """The metrics of a row; one of which nothing stands in the row has no value."""
+    for column, value in row.items():
+        if (named := _METRIC.fullmatch(column)) is not None:
+            told = [f"{named[1]}/{end}" for end in ("justification", "rationale") if f"{named[1]}/{end}" in row]
+            kind = None if told else "CODE"
+            yield {"name": named[1], "value": value, "reason": row[told[0]] if told else None, "kind": kind}
+
+
+def _row_id(row: Row) -> str:
+    return f"mlflow/{digest([str(get(row, where)) for where in (_ASKED, _ANSWERED, _REFERENCE)])[:16]}"
+
+
+TABLE = Spec(
+    name="MLflow evaluation table",
+    marks=_ASKED,
+    shown="METRIC/score|METRIC/value METRIC/justification",
+    test=lambda record: any(map(_METRIC.fullmatch, record)),
+    run={"id": _row_id, "asked": _ASKED, "answered": _ANSWERED, "reference": _REFERENCE},
+    each=_scores,
+    score={"name": "name", "value": lambda row: runs.number_or_text(row["value"]), "reason": "reason", "id": None},
+    meta={"source": "kind"},
+)

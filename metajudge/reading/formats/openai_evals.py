@@ -1,73 +1,178 @@
-"""OpenAI Evals: the output items of a run, each with the results of its graders.
+"""OpenAI Evals: the output items of a run with the results of its graders, and the logs of the older ``oaieval``.
 
-The shape is that of the published API (``GET /v1/evals/{eval}/runs/{run}/output_items``) as the models of openai 3.54
-describe it (``openai.types.evals.runs.OutputItemListResponse``): ``{"object": "eval.run.output_item",
-"datasource_item", "sample": {"input", "output", "model"}, "results": [{"name", "type", "passed", "score",
-"sample"}]}``; one page as the API answers (``{"object": "list", "data": [...]}``), one item a line, or a list of them.
+Output items are those of the published API (``GET /v1/evals/{eval}/runs/{run}/output_items``, as the models of openai
+3.54 describe it), one page, one item a line, or a list. A grader that gives a score (``score_model``) is a grade, any
+other one the category ``true`` or ``false`` by ``passed``. A result whose grader is no model (``string_check``,
+``python``) has ``CODE`` as its source. The judge is ``MODEL/NAME`` where the grader's own sample names its model.
 
-A grader that gives a score (``score_model``) is a grade, any other one the category ``true`` or ``false`` by
-``passed``. A result whose grader is no model (``string_check``, ``python``) has ``CODE`` as its source. The judge is
-``MODEL/NAME`` where the grader's own sample names its model; what it wrote there is the rationale.
+A log of ``oaieval`` is lines of events. The first ``sampling`` of a sample is question and answer; a ``metrics`` event
+with a ``choice`` is the verdict of the model whose ``sampling`` came last, ``__invalid__`` none; a ``match`` and other
+metrics are a program's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
-from metajudge.reading.containers.cells import object_in, text_in
+from metajudge.reading.containers.cells import object_in
+from metajudge.reading.containers.lines import EXCERPT, BadLine, Line, Reject, RunRow
+from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats import scored_runs as runs
+from metajudge.reading.formats.specs import RECORD, Row, Spec, get
 from metajudge.reading.formats.stated_scores import reason_text, time_text
 
-FORMAT = "OpenAI Evals output items"
-_OBJECT: Final = "eval.run.output_item"
 _PROGRAMS: Final = ("string", "python", "text", "endpoint")
 """What the types of graders that are no models begin with: ``string_check``, ``text_similarity``, ``python``."""
-_REFERENCES: Final = ("reference", "reference_answer", "ideal", "expected", "ground_truth", "correct_answer")
+_REFERENCES: Final = "reference|reference_answer|ideal|expected|ground_truth|correct_answer"
 
 
-def is_output_item(record: Mapping[str, Any]) -> bool:
-    """Whether a record is an output item."""
-    return record.get("object") == _OBJECT or record.keys() >= {"datasource_item", "results", "eval_id", "run_id"}
+def _is_output_item(record: Row) -> bool:
+    new = record.get("object") == "eval.run.output_item"
+    return new or record.keys() >= {"datasource_item", "results", "eval_id", "run_id"}
 
 
-def page_of(data: Mapping[str, Any]) -> list[Any] | None:
-    """The output items of a page; None for another object."""
+def _page(data: Row) -> list[Any] | None:
     items = data.get("data")
-    is_page = isinstance(items, list) and items and isinstance(items[0], Mapping) and is_output_item(items[0])
+    is_page = isinstance(items, list) and items and isinstance(items[0], Mapping) and _is_output_item(items[0])
     return list(items) if is_page and isinstance(items, list) else None
 
 
-def run_of(row: Mapping[str, Any]) -> runs.AssessedRun:
-    """An output item with the results of its graders; texts are the sample's, else those of the source's item."""
-    name = str(row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}")
-    given, sample = object_in(row.get("datasource_item")), object_in(row.get("sample"))
+def _opened(row: Row) -> Row:
+    """The item with what its data source gave, and its sample."""
+    given = object_in(row.get("datasource_item"))
     given = given["item"] if isinstance(given.get("item"), Mapping) else given
-    asked = sample.get("input") or next((given[key] for key in runs.QUESTION_KEYS if given.get(key)), None)
-    answered = sample.get("output") or next((given[key] for key in runs.ANSWER_KEYS if given.get(key)), None)
-    texts, reference = runs.asked_and_answered(asked, answered), runs.reference_text(runs.pick(given, *_REFERENCES))
-    run, time = (
-        runs.RecordedRun(name, **texts, model=text_in(sample.get("model")), reference=reference),
-        row.get("created_at"),
-    )
-    return runs.AssessedRun(run, [_score(name, one, time_text(time)) for one in row.get("results") or ()])
+    name = row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}"
+    return {**row, "given": given, "sample": object_in(row.get("sample")), "id": str(name)}
 
 
-def _score(run: str, one: Mapping[str, Any], time: str | None) -> runs.RecordedScore:
-    name, kind, sample = str(one["name"]), str(one.get("type") or ""), object_in(one.get("sample"))
-    graded = kind.replace("-", "_").startswith("score")
-    score, passed, error = one.get("score"), one.get("passed"), sample.get("error")
-    return runs.named_score(
-        name,
-        sample.get("model") or None,
-        score if graded else passed,
-        runs.payload(sample.get("output"), ("content", "text")),
-        id=f"{run}/{name}",
-        meta={
-            "source": "CODE" if kind.startswith(_PROGRAMS) else None,
-            "type": kind or None,
-            "judge_model": sample.get("model"),
-            "score": None if graded else score,
-            "passed": passed if graded else None,
-            "time": time,
-        },
-        error=reason_text(error) or None if isinstance(error, Mapping) and any(error.values()) else None,
-    )
+def _each(row: Row) -> Iterator[Row]:
+    for one in row.get("results") or ():
+        kind, sample = str(one.get("type") or ""), object_in(one.get("sample"))
+        graded, error = kind.replace("-", "_").startswith("score"), sample.get("error")
+        failed = reason_text(error) if isinstance(error, Mapping) and any(error.values()) else None
+        source = "CODE" if kind.startswith(_PROGRAMS) else None
+        yield {**one, "sample": sample, "graded": graded, "failed": failed, "source": source, "type": kind or None}
+
+
+def _first(part: str, keys: tuple[str, ...]) -> Any:
+    """Reads a text of the sample, else the first of the source's item that is there."""
+    return lambda row: row["sample"].get(part) or get(row["given"], "|".join(keys)) or None
+
+
+SPEC = Spec(
+    name="OpenAI Evals output items",
+    marks="object|datasource_item",
+    test=_is_output_item,
+    shown="datasource_item results eval_id run_id",
+    inside=_page,
+    opened=_opened,
+    run={
+        "id": "id",
+        "asked": _first("input", runs.QUESTION_KEYS),
+        "answered": _first("output", runs.ANSWER_KEYS),
+        "model": "sample.model",
+        "reference": lambda row: get(row["given"], _REFERENCES),
+    },
+    each=_each,
+    score={
+        "name": "name",
+        "by": "sample.model",
+        "value": lambda row: row.get("score") if row["graded"] else row.get("passed"),
+        "reason": lambda row: runs.payload(row["sample"].get("output"), ("content", "text")),
+        "error": "failed",
+        "id": "",
+    },
+    meta={
+        "source": "source",
+        "type": "type",
+        "score": lambda row: None if row["graded"] else row.get("score"),
+        "passed": lambda row: row.get("passed") if row["graded"] else None,
+        "time": lambda row: time_text(row[RECORD].get("created_at")),
+    },
+)
+_INVALID: Final = "__invalid__"
+
+
+def _said_in(sample: Row) -> Iterator[Row]:
+    """The scores in the events of a sample."""
+    asked, last = sample["samplings"][:1], sample["samplings"][-1]
+    for event in sample["scored"]:
+        data, graded = event["data"], "choice" in event["data"]
+        if graded and len(sample["samplings"]) > 2:
+            raise BadLine(f"{len(sample['samplings']) - 1} answers were graded together, so no choice is about one")
+        told = {"time": event.get("created_at"), "spec": sample["spec"]}
+        if graded:
+            model = last.get("model") if last not in asked else None
+            missing = "the grader's answer contains no choice" if data["choice"] == _INVALID else None
+            value, why = None if missing else data["choice"], None if last in asked else _sampled(last)
+            told |= {"name": "choice", "by": model, "reason": why, "missing": missing, "score": data.get("score")}
+            yield {**told, "value": value}
+        elif event["type"] == "match":
+            yield {**told, "name": "match", "value": data.get("correct"), "source": "CODE"}
+        else:
+            for name, value in data.items():
+                if isinstance(value, bool | int | float):
+                    yield {**told, "name": name, "value": value, "source": "CODE"}
+
+
+def _sampled(data: Row) -> Any:
+    """What a model wrote.
+
+    Raises:
+        BadLine: it wrote several answers.
+    """
+    found = data.get("sampled")
+    if isinstance(found, list) and len(found) > 1:
+        raise BadLine(f"sampled: {len(found)} answers were scored together, so no score is about one of them")
+    return found[0] if isinstance(found, list) and found else found
+
+
+EVENTS = Spec(
+    name="OpenAI Evals log",
+    marks="run_id event_id sample_id type data",
+    run={
+        "id": "id",
+        "asked": lambda row: row["samplings"][0].get("prompt"),
+        "answered": lambda row: _sampled(row["samplings"][0]),
+        "model": lambda row: row["samplings"][0].get("model"),
+        "reference": lambda row: next((one["data"].get("expected") for one in row["scored"]), None),
+    },
+    each=_said_in,
+    score={"name": "name", "by": "by", "value": "value", "reason": "reason", "error": "missing", "id": ""},
+    meta={"source": "source", "eval": "spec.eval_name", "score": "score", "time": "time"},
+)
+
+
+def log_reader(table: Table, values: Mapping[str, str]) -> runs.AssessedRuns:
+    """Reads a log, the events of each sample together; they are held in memory."""
+
+    def rows() -> Iterator[Line | Reject]:
+        samples: dict[tuple[str, str], dict[str, Any]] = {}
+        spec: Any = {}
+        for row in table.rows():
+            if isinstance(row, Reject):
+                yield row
+            elif "spec" in row.data or "final_report" in row.data:
+                spec = row.data.get("spec", spec)
+            elif not EVENTS.recognises(row.data) or not isinstance(row.data["data"], dict):
+                yield table.source.reject(row.number, f"no record of {EVENTS.name}", row.raw)
+            else:
+                event = row.data
+                key = str(event["run_id"]), str(event["sample_id"])
+                new = {"id": "/".join(key), "spec": spec, "line": row.number, "samplings": [], "scored": []}
+                found = samples.setdefault(key, new)
+                if event["type"] == "sampling":
+                    found["samplings"].append(event["data"])
+                elif event["type"] in ("match", "metrics", "modelgraded"):
+                    found["scored"].append(event)
+        for one in samples.values():
+            yield RunRow(one["line"], partial(_run, one), {"sample_id": one["id"]}, EXCERPT)
+
+    return runs.AssessedRuns(EVENTS.name, table.source, rows, runs.made, values, shape="a sample of a log")
+
+
+def _run(sample: dict[str, Any]) -> runs.AssessedRun:
+    if not sample["samplings"]:
+        said = [one["data"] for one in sample["scored"] if one["data"].get("sampled") is not None]
+        raise BadLine(f"the sample {sample['id']!r} has {'no prompt' if said else 'no sampling'} in this log")
+    return EVENTS.assessed(sample)

@@ -1,72 +1,73 @@
 """Phoenix's span annotations beside their spans: annotations of models as verdicts, people's as labels.
 
 Read are a folder with both, as arize-phoenix 20 and its client 3.5 give them (fixtures made by them are in
-``tests/reading/interop/``), as JSONL, JSON, CSV or Parquet:
-
-- annotations: ``client.spans.get_span_annotations()`` (``span_id, name, annotator_kind, identifier, result``) or the
-  frame of ``get_span_annotations_dataframe()`` with its index (``span_id, annotation_name, annotator_kind,
-  result.label, result.score, result.explanation``);
-- spans: ``client.spans.get_spans()`` (``context.span_id``, ``attributes``) or the frame of ``get_spans_dataframe()``.
-
-The label is the verdict, a category; where it is missing, the score is, a grade. The judge is ``IDENTIFIER/NAME``. What
-``HUMAN`` annotators say is a label of the verdicts of the same name on the same span.
+``tests/reading/interop/``), as JSONL, JSON, CSV or Parquet: annotations of ``client.spans.get_span_annotations()`` or
+of the frame of ``get_span_annotations_dataframe()`` with its index, spans of ``client.spans.get_spans()`` or of the
+frame of ``get_spans_dataframe()``. The label is the verdict, a category; where it is missing, the score is, a grade.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from metajudge.reading.containers.cells import cell, text_in
-from metajudge.reading.formats.scored_runs import (
-    RecordedRun,
-    RecordedScore,
-    asked_and_answered,
-    named_score,
-    number_or_text,
-)
-from metajudge.reading.own_notes import KEY, is_ours
-from metajudge.reading.people import PersonScore
+from metajudge.reading.formats.scored_runs import number_or_text
+from metajudge.reading.formats.specs import Row, Spec, get
 
-FORMAT = "Phoenix annotations"
+MARKS = "name|annotation_name annotator_kind span_id !input !output"
 
 
-def is_annotation(record: Mapping[str, Any]) -> bool:
-    """Whether a record is an annotation without the texts of its span."""
-    keys = record.keys()
-    return bool(keys & {"name", "annotation_name"}) and (
-        keys >= {"annotator_kind", "span_id"} and not keys & {"input", "output"}
-    )
+def _attribute(name: str) -> Callable[[Row], Any]:
+    """Reads an attribute of a span: a column of the frame, or in nested data."""
+
+    def read(row: Row) -> Any:
+        nested = row.get("attributes")
+        return cell(nested, name) if isinstance(nested, Mapping) else row.get(f"attributes.{name}")
+
+    return read
 
 
-def is_span(record: Mapping[str, Any]) -> bool:
+def _label(row: Row) -> str | None:
+    return text_in(cell(row, "result.label"))
+
+
+def _score(row: Row) -> float | str | None:
+    return number_or_text(cell(row, "result.score"))
+
+
+def _id(row: Row) -> str:
+    """The annotation's own id, else what it is about, its name and who gave it."""
+    parts = (get(row, where) or "" for where in ("span_id", SPEC.score["name"], "identifier"))
+    return str(row.get("id") or "/".join(map(str, parts)))
+
+
+def is_span(record: Row) -> bool:
     """Whether a record is a span."""
-    return cell(record, "context.span_id") is not None and _attribute(record, "input.value") is not None
+    return cell(record, "context.span_id") is not None and _attribute("input.value")(record) is not None
 
 
-def run_of(row: Mapping[str, Any]) -> RecordedRun | None:
-    """A span as question and answer."""
-    name = cell(row, "context.span_id")
-    if not name:
-        return None
-    texts = asked_and_answered(_attribute(row, "input.value"), _attribute(row, "output.value"))
-    return RecordedRun(id=str(name), **texts, model=text_in(_attribute(row, "llm.model_name")))
-
-
-def score_of(row: Mapping[str, Any]) -> RecordedScore | PersonScore | None:
-    """An annotation, by a model or by a person; None for what ``metajudge push`` wrote."""
-    if is_ours(row.get("metadata")) or f"metadata.{KEY}" in row:
-        return None
-    name, run, by = str(row.get("annotation_name") or row["name"]), text_in(row.get("span_id")), row.get("identifier")
-    label, score = text_in(cell(row, "result.label")), number_or_text(cell(row, "result.score"))
-    by, value, time = text_in(by), score if label is None else label, row.get("updated_at") or row.get("created_at")
-    if row.get("annotator_kind") == "HUMAN":
-        return PersonScore(name, by or text_in(row.get("user_id")), run, value, time)
-    other = score if label is not None else None
-    noted = {"source": row.get("annotator_kind"), "judge_model": by, "score": other, "time": time}
-    told, own = cell(row, "result.explanation"), str(row.get("id") or f"{run}/{name}/{by or ''}")
-    return named_score(name, by, value, told, id=own, run=run, meta=noted)
-
-
-def _attribute(row: Mapping[str, Any], name: str) -> Any:
-    """An attribute of a span: a column of the frame, or in nested data."""
-    nested = row.get("attributes")
-    return cell(nested, name) if isinstance(nested, Mapping) else row.get(f"attributes.{name}")
+SPEC = Spec(
+    name="Phoenix annotations",
+    run={
+        "id": "context.span_id",
+        "asked": _attribute("input.value"),
+        "answered": _attribute("output.value"),
+        "model": _attribute("llm.model_name"),
+    },
+    score={
+        "name": "annotation_name|name",
+        "by": "identifier",
+        "run": "span_id",
+        "value": lambda row: _score(row) if _label(row) is None else _label(row),
+        "reason": "result.explanation",
+        "id": _id,
+    },
+    meta={
+        "source": "annotator_kind",
+        "score": lambda row: None if _label(row) is None else _score(row),
+        "time": "updated_at|created_at",
+    },
+    person="annotator_kind=HUMAN",
+    people={"annotator": "identifier|user_id"},
+    ours="metadata",
+)
+FORMAT, run_of, score_of = SPEC.name, SPEC.run_of, SPEC.score_of

@@ -20,15 +20,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import orjson
 
-from metajudge.reading.containers.cells import object_in, parsed
+from metajudge.reading.containers.cells import parsed, text_in
 from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Line, Reject, RunRow, Source, read_lines
 from metajudge.reading.conversations import messages, text_of
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.specs import get, is_marked
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.people import PersonScore
 from metajudge.reading.reader import UNREADABLE, inside, why
@@ -58,6 +59,8 @@ _FAILURES = (
 )
 """Beginnings of reasons for the score 0 that stands for a grader's failure; newer versions flag some of them."""
 _SHAPE = "a promptfoo result"
+_PROVIDERS = ("entry.assertion.provider", "result.testCase.options.provider", "run.config.defaultTest.options.provider")
+RESULT_MARKS = "testIdx promptIdx testCase prompt gradingResult"
 
 
 def is_output(data: Mapping[str, Any]) -> bool:
@@ -68,7 +71,7 @@ def is_output(data: Mapping[str, Any]) -> bool:
 
 def is_result(record: Mapping[str, Any]) -> bool:
     """Whether a record is one result."""
-    return record.keys() >= {"testIdx", "promptIdx", "testCase", "prompt", "gradingResult"}
+    return is_marked(record, RESULT_MARKS)
 
 
 def outputs_of(source: Source, *, lines: bool) -> dict[tuple[int, int], str] | None:
@@ -110,130 +113,120 @@ def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:
             yield source.reject(number, "the entry of results.results is no object", b"")
 
 
-class _Graded(NamedTuple):
-    """A graded assertion of a result, with what the file says about the run."""
+Graded: TypeAlias = Mapping[str, Any]
+"""A graded assertion: the ``entry``, its ``result``, what the file says about the ``run``, and what they say of it."""
 
-    number: int
-    result: dict[str, Any]
-    entry: dict[str, Any]
-    run: dict[str, Any]
 
-    @property
-    def kind(self) -> str:
-        """The assertion's type, without ``not-``."""
-        return str(self.entry["assertion"]["type"]).removeprefix("not-")
+def _graded(number: int, entry: dict[str, Any], result: dict[str, Any], run: dict[str, Any]) -> Graded:
+    """A graded assertion with its parts; the output is left out, as it may be missing."""
+    one = {"entry": entry, "result": result, "run": run}
+    own, provider = result.get("id"), result.get("provider")
+    said, flagged = reason_text(entry.get("reason")), get(one, "entry.metadata.graderError") is True
+    instruction = get(one, "entry.metadata.renderedAssertionValue|entry.assertion.value")
+    return one | {
+        "number": number,
+        "kind": str(entry["assertion"]["type"]).removeprefix("not-"),
+        "name": f"promptfoo/{own}" if isinstance(own, str) and own else None,
+        "of_run": str(get(one, "run.evalId|result.evalId|result.evaluationId|=promptfoo")),
+        "model": str(provider.get("id") if isinstance(provider, dict) else provider),
+        "category": text_in(get(one, "result.testCase.metadata.category")),
+        "said": said,
+        "instruction": None if instruction is None else text_of(instruction),
+        "grader": next((name for path in _PROVIDERS if (name := _provider(get(one, path)))), None),
+        "failure": f"the grader failed: {said or 'no reason given'}" if flagged else failure_in(said),
+    }
 
-    @property
-    def named(self) -> str | None:
-        """What the result is called by its own id, which both formats have."""
-        name = self.result.get("id")
-        return f"promptfoo/{name}" if isinstance(name, str) and name else None
 
-    @property
-    def of_run(self) -> str:
-        result = self.result
-        return str(self.run.get("evalId") or result.get("evalId") or result.get("evaluationId") or "promptfoo")
+def _prompt(one: Graded) -> Any:
+    """The rendered prompt: a text, or a chat."""
+    raw = one["result"]["prompt"]["raw"]
+    return parsed(raw) if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
 
-    @property
-    def prompt(self) -> Any:
-        """The rendered prompt: a text, or a chat."""
-        raw = self.result["prompt"]["raw"]
-        return parsed(raw) if isinstance(raw, str) and raw.lstrip().startswith("[") else raw
 
-    @property
-    def output(self) -> str:
-        result, output = self.result, (self.result.get("response") or {}).get("output")
-        if output is None:
-            said = f": {str(result['error'])[:200]}" if result.get("error") else ""
-            raise BadLine(f"response.output is missing{said}")
-        return text_of(output)
+def _output(one: Graded) -> str:
+    output = (one["result"].get("response") or {}).get("output")
+    if output is None:
+        error = one["result"].get("error")
+        raise BadLine(f"response.output is missing{f': {str(error)[:200]}' if error else ''}")
+    return text_of(output)
 
-    @property
-    def model(self) -> str:
-        provider = self.result.get("provider")
-        return str(provider.get("id") if isinstance(provider, dict) else provider)
 
-    @property
-    def category(self) -> str | None:
-        found = ((self.result.get("testCase") or {}).get("metadata") or {}).get("category")
-        return None if found is None else str(found)
+def _provider(value: Any) -> str | None:
+    """A provider is a name, an object with an id, or a map by use (``text``)."""
+    if isinstance(value, dict):
+        return value["id"] if isinstance(value.get("id"), str) else _provider(value.get("text"))
+    return value if isinstance(value, str) else None
 
-    @property
-    def instruction(self) -> str | None:
-        rendered = (self.entry.get("metadata") or {}).get("renderedAssertionValue")
-        value = self.entry["assertion"].get("value") if rendered is None else rendered
-        return None if value is None else text_of(value)
 
-    @property
-    def grader(self) -> str | None:
-        """The grader's model, where the assertion, the test or the configuration names it."""
-        test = (self.result.get("testCase") or {}).get("options") or {}
-        options = object_in(object_in(self.run.get("config")).get("defaultTest")).get("options") or {}
-        given = (self.entry["assertion"].get("provider"), test.get("provider"), options.get("provider"))
-        return next((name for provider in given if (name := _provider(provider))), None)
+def failure_in(reason: str) -> str | None:
+    """Why a grader gave no verdict, by the reason that promptfoo writes then; None where it gave one."""
+    failed = reason == "No output" or reason.startswith(_FAILURES)
+    return f"the grader failed: {reason}" if failed else None
 
-    @property
-    def failure(self) -> str | None:
-        """Why the grader gave no verdict, where it failed: promptfoo writes the score 0 for it."""
-        said = reason_text(self.entry.get("reason"))
-        flagged = (self.entry.get("metadata") or {}).get("graderError") is True
-        return f"the grader failed: {said or 'no reason given'}" if flagged else failure_in(said)
 
-    @property
-    def time(self) -> str | None:
-        """When the grader answered, else when the output came, where the model was asked over HTTP."""
-        for answered in (self.entry, self.result.get("response") or {}):
-            http = (answered.get("metadata") or {}).get("http") or {}
-            date = (http.get("headers") or {}).get("date")
-            if isinstance(date, str):
-                with suppress(ValueError):
-                    return parsedate_to_datetime(date).isoformat()
-        return None
+def _time(one: Graded) -> str | None:
+    """When the grader answered, else when the output came, where the model was asked over HTTP."""
+    for answered in ("entry", "result.response"):
+        date = get(one, f"{answered}.metadata.http.headers.date")
+        if isinstance(date, str):
+            with suppress(ValueError):
+                return parsedate_to_datetime(date).isoformat()
+    return None
 
-    def item(self) -> RecordedRun:
-        """The output and what was asserted of it."""
-        assertion, spoken = self.entry["assertion"], messages(self.prompt)
-        question, answer, model, category = text_of(self.prompt), self.output, self.model, self.category
-        content = {
-            "question": question,
-            "responses": {"A": answer},
-            "category": category,
-            "models": {"A": model},
-            "conversation": [{"role": role, "content": text} for role, text in spoken],
-        }
-        name = digest([content, assertion["type"], assertion.get("metric"), self.instruction])[:20]
-        named = f"promptfoo/{name}"
-        return RecordedRun(named, question, answer, category=category, model=model, conversation=spoken)
 
-    def row(self, made: Callable[[], AssessedRun]) -> RunRow:
-        """What is reported where it cannot be read: its place and what was said, and no configuration of providers."""
-        return RunRow(self.number, made, _place_and_words(self.result, self.entry), EXCERPT)
+def _item(one: Graded) -> RecordedRun:
+    """The output and what was asserted of it."""
+    assertion, spoken = one["entry"]["assertion"], messages(_prompt(one))
+    question, answer, model, category = text_of(_prompt(one)), _output(one), one["model"], one["category"]
+    content = {
+        "question": question,
+        "responses": {"A": answer},
+        "category": category,
+        "models": {"A": model},
+        "conversation": [{"role": role, "content": text} for role, text in spoken],
+    }
+    name = f"promptfoo/{digest([content, assertion['type'], assertion.get('metric'), one['instruction']])[:20]}"
+    return RecordedRun(name, question, answer, category=category, model=model, conversation=spoken)
+
+
+def _row(one: Graded, made: Callable[[], AssessedRun]) -> RunRow:
+    return RunRow(one["number"], made, _place_and_words(one["result"], one["entry"]), EXCERPT)
+
+
+def _place_and_words(result: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    """What is reported where a result cannot be read: its place and what was said, no configuration of providers."""
+    place = {name: result.get(name) for name in ("id", "testIdx", "promptIdx")}
+    return place | {name: entry.get(name) for name in ("score", "pass", "reason")}
 
 
 def _rows(source: Source, *, lines: bool) -> Iterator[RunRow | Reject]:
     """A row for every assertion that a model graded, for the ratings of an output, and for every choice of a best."""
-    best: dict[tuple[str, str], list[_Graded]] = {}
+    best: dict[tuple[str, str], list[Graded]] = {}
     types: set[str] = set()
     for row in _results(source, lines=lines):
         if isinstance(row, Reject):
             yield row
             continue
-        number, result, run = row.number, row.data["result"], row.data["run"]
+        result = row.data["result"]
         try:
-            entries = [_Graded(number, result, one, run) for one in _components(result.get("gradingResult"))]
+            components = _components(result.get("gradingResult"))
+            entries = [_graded(row.number, one, **row.data) for one in components]
             for one in entries:
-                if one.kind == SELECT_BEST:
-                    best.setdefault((str(result["testIdx"]), str(one.entry["assertion"].get("value"))), []).append(one)
+                if one["kind"] == SELECT_BEST:
+                    test = str(result["testIdx"]), str(one["entry"]["assertion"].get("value"))
+                    best.setdefault(test, []).append(one)
         except UNREADABLE as error:
             excerpt = orjson.dumps(_place_and_words(result, {}), default=str)[:EXCERPT]
-            yield source.reject(number, why(error, _SHAPE), excerpt)
+            yield source.reject(row.number, why(error, _SHAPE), excerpt)
             continue
-        types.update(one.kind for one in entries)
-        yield from (one.row(partial(_grade, one, at)) for at, one in enumerate(entries) if one.kind in MODEL_GRADED)
+        types.update(one["kind"] for one in entries)
+        yield from (
+            _row(one, partial(_grade, one, at)) for at, one in enumerate(entries) if one["kind"] in MODEL_GRADED
+        )
         with suppress(*UNREADABLE):  # then every grade of it is a reject
-            yield RunRow(number, partial(AssessedRun, None, (), _ratings(entries)))
-    for (test, _), shown in best.items():
-        yield shown[0].row(partial(_best, test, shown))
+            yield RunRow(row.number, partial(AssessedRun, None, (), _ratings(entries)))
+    for (name, _), shown in best.items():
+        yield _row(shown[0], partial(_best, name, shown))
     if types and not types & (MODEL_GRADED | {SELECT_BEST}):
         kinds = ", ".join(sorted(types))
         reason = f"no assertion was graded by a model (llm-rubric and its like): its assertions are {kinds}"
@@ -251,89 +244,70 @@ def _components(grading: Any) -> Iterator[dict[str, Any]]:
         yield grading
 
 
-def _ratings(entries: list[_Graded]) -> list[PersonScore]:
+def _ratings(entries: list[Graded]) -> list[PersonScore]:
     """What people said of an output as a whole: of the only thing graded, or of nothing that the file names."""
-    rated = [one.entry.get("pass") for one in entries if one.kind == "human"]
-    items = {one.item().id for one in entries if one.kind in MODEL_GRADED} if rated else set()
+    rated = [one["entry"].get("pass") for one in entries if one["kind"] == "human"]
+    items = {_item(one).id for one in entries if one["kind"] in MODEL_GRADED} if rated else set()
     target = items.pop() if len(items) == 1 else None
     return [PersonScore(_RATING, target=target, value=value) for value in rated]
 
 
-def _grade(graded: _Graded, count: int) -> AssessedRun:
-    result, entry, failure = graded.result, graded.entry, graded.failure
-    place = graded.named or f"{graded.of_run}/{result['testIdx']}/{result['promptIdx']}"
+def _grade(one: Graded, count: int) -> AssessedRun:
+    result, entry, failure, grader = one["result"], one["entry"], one["failure"], one["grader"]
+    place = one["name"] or f"{one['of_run']}/{result['testIdx']}/{result['promptIdx']}"
     verdict, missing = grade_of(entry.get("score"), "score") if failure is None else (None, failure)
-    grader = graded.grader
     score = RecordedScore(
         id=f"{place}/{count}",
-        judge=f"{grader or 'promptfoo'}/{graded.kind}",
+        judge=f"{grader or 'promptfoo'}/{one['kind']}",
         value=verdict,
         error=missing,
-        comment=reason_text(entry.get("reason")),
-        instruction=graded.instruction,
+        comment=one["said"],
+        instruction=one["instruction"],
         meta={
             "assertion": entry["assertion"]["type"],
             "pass": entry.get("pass"),
             "metric": entry["assertion"].get("metric"),
-            "time": graded.time,
+            "time": _time(one),
             "judge_model": grader,
         },
         about=_RATING,
         place="",
     )
-    return AssessedRun(graded.item(), [score])
+    return AssessedRun(_item(one), [score])
 
 
-def failure_in(reason: str) -> str | None:
-    """Why a grader gave no verdict, by the reason that promptfoo writes then; None where it gave one."""
-    failed = reason == "No output" or reason.startswith(_FAILURES)
-    return f"the grader failed: {reason}" if failed else None
-
-
-def _place_and_words(result: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    place = {name: result.get(name) for name in ("id", "testIdx", "promptIdx")}
-    return place | {name: entry.get(name) for name in ("score", "pass", "reason")}
-
-
-def _best(test: str, shown: list[_Graded]) -> AssessedRun:
+def _best(test: str, shown: list[Graded]) -> AssessedRun:
     """``select-best``: the outputs of one test side by side, of which the judge chose one."""
     place = f"select-best of test {test}"
     with inside(place, _SHAPE):
-        shown = sorted(shown, key=lambda one: int(one.result["promptIdx"]))
+        shown = sorted(shown, key=lambda one: int(one["result"]["promptIdx"]))
         first, ids = shown[0], [letters(index) for index in range(len(shown))]
-        chosen = [index for index, one in enumerate(shown) if one.entry.get("pass")]
-        failure = None if chosen else first.failure
+        chosen = [index for index, one in enumerate(shown) if one["entry"].get("pass")]
+        failure, own, grader = None if chosen else first["failure"], first["name"], first["grader"]
         if len(shown) < 2 or (len(chosen) != 1 and failure is None):
             raise BadLine(f"{len(chosen)} of {len(shown)} outputs are chosen, not one of several")
-        name = f"{first.named}/{SELECT_BEST}" if first.named else f"{first.of_run}/{test}"
+        name = f"{own}/{SELECT_BEST}" if own else f"{first['of_run']}/{test}"
         verdict = None
         if failure is None:
             best, others = ids[chosen[0]], tuple(one for at, one in enumerate(ids) if at != chosen[0])
             verdict = Pairwise(best, others[0], 1) if len(others) == 1 else Ranking(((best,), others))
         item = RecordedRun(
             id=name,
-            question=text_of(first.prompt),
+            question=text_of(_prompt(first)),
             answer=None,
-            answers={side: one.output for side, one in zip(ids, shown, strict=True)},
-            category=first.category,
-            models={side: one.model for side, one in zip(ids, shown, strict=True)},
+            answers=dict(zip(ids, map(_output, shown), strict=True)),
+            category=first["category"],
+            models={side: one["model"] for side, one in zip(ids, shown, strict=True)},
         )
         score = RecordedScore(
-            id=name if first.named else f"{name}/{SELECT_BEST}/{first.number}",
-            judge=f"{first.grader or 'promptfoo'}/{SELECT_BEST}",
+            id=name if own else f"{name}/{SELECT_BEST}/{first['number']}",
+            judge=f"{grader or 'promptfoo'}/{SELECT_BEST}",
             value=verdict,
             error=failure,
-            comment=reason_text(shown[chosen[0]].entry.get("reason")) if chosen else "",
-            instruction=first.instruction,
-            meta={"assertion": SELECT_BEST, "judge_model": first.grader or None},
+            comment=shown[chosen[0]]["said"] if chosen else "",
+            instruction=first["instruction"],
+            meta={"assertion": SELECT_BEST, "judge_model": grader or None},
             about="",
             place=place,
         )
     return AssessedRun(item, [score])
-
-
-def _provider(value: Any) -> str | None:
-    """A provider is a name, an object with an id, or a map by use (``text``)."""
-    if isinstance(value, dict):
-        return value["id"] if isinstance(value.get("id"), str) else _provider(value.get("text"))
-    return value if isinstance(value, str) else None

@@ -38,12 +38,7 @@ _HEADING = re.compile(r"\[([^\[\]]{1,200})\] ")
 
 
 class _Output(NamedTuple):
-    """The columns of one prompt's outputs.
-
-    Attributes:
-        place: of the output's text.
-        names: of the columns, from the text's to the comment's.
-    """
+    """The columns of one prompt's outputs: the place of the output's text, and the names up to the comment's."""
 
     place: int
     names: tuple[str, ...]

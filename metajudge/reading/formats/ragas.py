@@ -1,16 +1,13 @@
 """Ragas: the frame of ``evaluate()`` and of experiments, and annotations of people.
 
 Read are the shapes that ragas 0.4 writes (and 0.1 to 0.3, whose columns are ``question, answer, contexts,
-ground_truth``): a row a sample (``user_input, response, reference, retrieved_contexts``) and each metric in a column
-of its name, as CSV, JSONL, JSON or Parquet; and the JSON object of annotations ``{METRIC: [{"metric_input",
-"metric_output", "prompts", "is_accepted", "target"}]}``.
+ground_truth``): a row a sample and each metric in a column of its name, as CSV, JSONL, JSON or Parquet; and the JSON
+object of annotations ``{METRIC: [{"metric_input", "metric_output", "prompts", "is_accepted", "target"}]}``.
 
-A metric is a verdict on the response: a number a grade, a word a category; one that is missing (Ragas writes NaN where
-the model's answer could not be read) is no verdict. A column such as ``tone_reason`` is the reason of ``tone``. The
-judge is the metric's name, after its model where the row names it: the frame does not. Metrics without a model
-(``exact_match``, ``bleu_score``) have ``CODE`` as their source. Contexts stand behind the question, as the metric's
-model was given them. An annotation's label is the output where it was accepted, else ``target``, else the verdict of
-the edited output.
+A metric that is missing (Ragas writes NaN where the model's answer could not be read) is no verdict. A column such as
+``tone_reason`` is the reason of ``tone``. The judge is the metric's name, after its model where the row names it.
+Contexts stand behind the question, as the metric's model was given them. An annotation's label is the output where it
+was accepted, else ``target``, else the verdict of the edited output.
 """
 
 from collections.abc import Mapping
@@ -20,12 +17,10 @@ from metajudge.reading.containers.cells import nested
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.conversations import is_chat
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.formats.stated_scores import JUDGES, VALUES, stated, stated_columns
-from metajudge.reading.people import PersonScore
+from metajudge.reading.formats.specs import Row, Spec
+from metajudge.reading.formats.stated_scores import JUDGES, VALUES, stated
 from metajudge.types import digest
 
-FORMAT = "Ragas scores"
-ANNOTATIONS = "Ragas annotations"
 _METRIC: Final = "metric_name"
 _OLD: Final = {"question": "user_input", "answer": "response", "contexts": "retrieved_contexts"} | dict.fromkeys(
     ("ground_truth", "ground_truths"), "reference"
@@ -46,67 +41,46 @@ _OTHERS: Final = frozenset(
 """Columns that are no metrics, by their names in lower case."""
 
 
-def is_row(record: Mapping[str, Any]) -> bool:
-    """Whether a record is a sample with at least one metric."""
+def _is_row(record: Row) -> bool:
     new = "user_input" in record and ("response" in record or is_chat(record["user_input"]))
     return (new or record.keys() >= {"question", "answer", "contexts"}) and bool(_metrics(record))
 
 
-def row_of(row: Mapping[str, Any]) -> runs.AssessedRun:
-    """A sample with its metrics.
-
-    Raises:
-        BadLine: a conversation without an answer.
-    """
-    model = next((str(row[name]) for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
-    scores = [runs.score_in_column(name, score, model) for name, score in stated_columns(row, _metrics(row))]
-    return runs.AssessedRun(_run(row), scores)
-
-
-def is_annotation(record: Mapping[str, Any]) -> bool:
-    """Whether a record is an annotated output of a metric."""
-    return record.keys() >= {"metric_input", "metric_output", "prompts", "is_accepted"}
-
-
-def annotations_in(data: Mapping[str, Any]) -> list[Any] | None:
+def _annotations(data: Row) -> list[Any] | None:
     """The annotations of a file, each with the name of its metric; None for another object."""
     given = [(name, one) for name, several in data.items() if isinstance(several, list) for one in several]
-    if not given or not all(isinstance(one, Mapping) and is_annotation(one) for _, one in given):
+    if not given or not all(isinstance(one, Mapping) and ANNOTATIONS.recognises(one) for _, one in given):
         return None
     return [{**one, _METRIC: name} for name, one in given]
 
 
-def annotation_of(row: Mapping[str, Any]) -> runs.AssessedRun:
-    """An annotated output as a verdict with a label.
-
-    Raises:
-        BadLine: a conversation without an answer.
-    """
-    name, run = str(row.get(_METRIC) or "metric"), _run(row["metric_input"])
-    prompts = [one for one in row["prompts"].values() if isinstance(one, Mapping)]
-    said = prompts[-1].get("prompt_output") if prompts else None
-    score = runs.named_score(name, None, row["metric_output"], stated(said).reason)
-    label = row["metric_output"] if row["is_accepted"] is True else _corrected(row, prompts)
-    return runs.AssessedRun(run, [score], [PersonScore(name, None, None, label)])
-
-
-def _corrected(row: Mapping[str, Any], prompts: list[Mapping[str, Any]]) -> Any:
-    """What a person who did not accept an output says is right; None where that is not known."""
+def _label(row: Row) -> Any:
+    """What a person says is right: of an output that was not accepted None where that is not known."""
+    if row["is_accepted"] is True:
+        return row["metric_output"]
     if row.get("target") is not None:
         return row["target"]
-    edited = next((one["edited_output"] for one in reversed(prompts) if one.get("edited_output")), None)
+    edited = next((one["edited_output"] for one in reversed(_prompts(row)) if one.get("edited_output")), None)
     known = isinstance(edited, Mapping) and any(name in edited for name in VALUES)
     return stated(edited).value if known else None
 
 
-def _metrics(row: Mapping[str, Any]) -> list[str]:
+def _prompts(row: Row) -> list[Mapping[str, Any]]:
+    return [one for one in row["prompts"].values() if isinstance(one, Mapping)]
+
+
+def _metrics(row: Row) -> list[str]:
     """Names of the columns that are metrics, or reasons of metrics."""
     taken = {*_SAMPLE, *(_OLD if "user_input" not in row else ())}
     return [name for name in row if name not in taken and name.strip().casefold().replace(" ", "_") not in _OTHERS]
 
 
-def _run(row: Mapping[str, Any]) -> runs.RecordedRun:
-    """Question and answer; of a conversation its messages, the last one of which is judged."""
+def _run(row: Row) -> runs.RecordedRun:
+    """Question and answer; of a conversation its messages, the last one of which is judged.
+
+    Raises:
+        BadLine: a conversation without an answer.
+    """
     sample = {_OLD.get(name, name): value for name, value in row.items()}
     asked, answered = sample.get("user_input"), sample.get("response")
     talk = _listed(asked) if isinstance(asked, str) and asked.startswith("[{") else asked
@@ -123,7 +97,41 @@ def _run(row: Mapping[str, Any]) -> runs.RecordedRun:
     return runs.RecordedRun(name, **texts, reference=reference)
 
 
+def _judge(row: Row) -> str | None:
+    return next((str(row[name]) for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
+
+
 def _listed(value: Any) -> list[Any]:
     """A list in a cell, also as CSV writes it: as JSON or as Python does."""
     found = nested(value)
     return found if isinstance(found, list) else []
+
+
+def _said(row: Row) -> list[Row]:
+    prompts = _prompts(row)
+    said = prompts[-1].get("prompt_output") if prompts else None
+    one = {"name": str(row.get(_METRIC) or "metric"), "value": row["metric_output"], "why": stated(said).reason}
+    return [one, {**one, "value": _label(row), "person": True}]
+
+
+SPEC = Spec(
+    name="Ragas scores",
+    marks="user_input|question",
+    test=_is_row,
+    shown="user_input|question response|answer|contexts METRIC",
+    run=_run,
+    columns=_metrics,
+    score={
+        "by": lambda row: next((row[name] for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
+    },
+)
+ANNOTATIONS = Spec(
+    name="Ragas annotations",
+    marks="metric_input metric_output prompts is_accepted",
+    inside=_annotations,
+    run=lambda row: _run(row["metric_input"]),
+    each=_said,
+    score={"name": "name", "value": "value", "reason": "why", "id": None},
+    person=lambda row: "person" in row,
+    people={"annotator": None},
+)

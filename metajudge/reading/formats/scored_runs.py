@@ -10,7 +10,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from metajudge.reading.containers.cells import cell, parsed
+from metajudge.reading.containers.cells import parsed
 from metajudge.reading.containers.lines import BadLine, Line, Reject, RunRow, Source
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.conversations import exchange, text_of
@@ -160,16 +160,6 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
         instruction=score.instruction,
         meta={name: one for name, one in {**named, **score.meta}.items() if one is not None or name in score.keeps},
     )
-
-
-def pick(row: Mapping[str, Any], *paths: str) -> Any:
-    """The first cell that is not empty, by columns or by dotted paths in nested data; None without one."""
-    return next((found for path in paths if (found := cell(row, path)) not in (None, "")), None)
-
-
-def comment_of(row: Mapping[str, Any]) -> str | None:
-    """The comment beside a score; None without one."""
-    return text_of(row["comment"]) if row.get("comment") else None
 
 
 def named_score(name: str, by: str | None, value: Any, reason: Any = None, **more: Any) -> RecordedScore:
