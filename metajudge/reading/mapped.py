@@ -16,7 +16,7 @@ from metajudge.reading.alike import Alike, retold
 from metajudge.reading.containers.cells import TURNS, cell, key_of, names_in
 from metajudge.reading.containers.lines import BadLine, Line, Reject
 from metajudge.reading.containers.tables import Survey, Table
-from metajudge.reading.conversations import exchange, in_turns, is_chat, text_of
+from metajudge.reading.conversations import chat_in, exchange, in_turns, is_chat, messages, text_of
 from metajudge.reading.mapped_labels import (
     RowLabels,
     UnknownCell,
@@ -272,19 +272,21 @@ class MappedTable(LineReader):
             raise BadLine(f"responses: {columns} are all empty")
         if self._in_turns:
             question, answers = in_turns(question, answers)
+        question, answers = chat_in(question), {name: chat_in(value) for name, value in answers.items()}
         turn = self._turn(row, question, answers)
-        asked, responses, spoken = exchange(question, answers, turn)
+        spoken = exchange(question, answers, turn)
         data: dict[str, Any] = {
             "id": "-",
-            "question": asked,
-            "responses": responses,
+            "question": spoken.question,
+            "responses": spoken.answers,
             "category": self._text(row, "category"),
             "reference": self._text(row, "reference"),
             "question_id": self._text(row, "question_id"),
             "models": models or None,
             "scale": parse_scale(self._value(row, "scale")) if len(answers) == 1 else None,
-            "conversation": self._conversation(row) or [Message(role=role, content=text) for role, text in spoken],
-            "metadata": self._metadata(row, answers),
+            "conversation": self._conversation(row) or spoken.conversation,
+            "replies": spoken.replies or None,
+            "metadata": spoken.metadata(self._metadata(row, answers)),
         }
         item = Item.model_validate(data)
         one = self._has("label") and not self._people.one_a_row
@@ -304,14 +306,12 @@ class MappedTable(LineReader):
         models = [*(item.models or {}).values()]
         return f"{question}/{models[0] if len(models) == len(item.responses) == 1 else item.digest[:8]}"
 
-    def _conversation(self, row: Line) -> list[Message]:
+    def _conversation(self, row: Line) -> tuple[Message, ...]:
         """The messages of a column of their own, beside a question that is one text."""
         value = self._value(row, "conversation")
         if isinstance(value, str) and value.lstrip().startswith("["):
             value = _json(value, "conversation: no JSON list of messages")
-        if not is_chat(value):
-            return []
-        return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]
+        return messages(value)
 
     def _metadata(self, row: Line, answers: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
         """What is known of each response: an object (``metadata.A``), or a column each (``metadata.A.tokens``)."""

@@ -24,7 +24,7 @@ from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import BadLine, Line, Source
 from metajudge.reading.containers.tables import Table, json_lines
 from metajudge.reading.containers.typed_tables import parquet_table
-from metajudge.reading.conversations import Conversation, Turn
+from metajudge.reading.conversations import chat_of, exchange
 from metajudge.reading.formats.pairs import (
     FIRST,
     NO_VERDICT,
@@ -35,7 +35,7 @@ from metajudge.reading.formats.pairs import (
     game_of,
     turned_back,
 )
-from metajudge.types import Item, Judgment, Message, majority, parse_verdict
+from metajudge.types import Item, Judgment, majority, parse_verdict
 
 PROMPTS = frozenset({"bare", "rubric", "cot"})
 """Templates that differ in what they ask, not in the item they ask about."""
@@ -75,25 +75,25 @@ class ItemRow(BenchmarkLine):
         """
         if len(self.votes) != len(self.voters):
             raise BadLine(f"there are {len(self.votes)} votes by {len(self.voters)} voters")
-        first, second = self._conversation(0), self._conversation(1)
-        asked = [turn.user for turn in first.turns]
+        sides = {name: self._conversation(place) for place, name in enumerate((FIRST, SECOND))}
+        found = exchange(sides[FIRST], sides)
         votes = [_VOTES[vote] for vote in self.votes]
         data = {
             "id": self.item_id,
-            "question": first.question(),
-            "responses": {FIRST: first.answer(), SECOND: second.answer()},
+            "question": found.question,
+            "responses": found.answers,
             "category": self.category,
             "models": {FIRST: self.model_a, SECOND: self.model_b},
             "labels": [{"value": vote, "annotator": by} for vote, by in zip(votes, self.voters, strict=True)],
-            "conversation": [Message(role="user", content=text) for text in asked] if len(asked) > 1 else (),
+            **found.beside(),
         }
         label, voted = parse_verdict(_VOTES[self.human_label]), majority([parse_verdict(vote) for vote in votes])
         same = voted is not None and voted.winner == label.winner
         return Item.model_validate(data if same else {**data, "label": label})
 
-    def _conversation(self, side: int) -> Conversation:
-        turns = [Turn(asked, answers[side]) for asked, *answers in self.prior_turns]
-        return Conversation((*turns, Turn(self.question, (self.answer_a, self.answer_b)[side])))
+    def _conversation(self, side: int) -> list[dict[str, str]]:
+        turns = [(asked, answers[side]) for asked, *answers in self.prior_turns]
+        return chat_of([*turns, (self.question, (self.answer_a, self.answer_b)[side])])
 
 
 class _Context(BaseModel):

@@ -199,7 +199,7 @@ class _Graded(NamedTuple):
             "responses": {"A": answer},
             "category": category,
             "models": {"A": model},
-            "conversation": [{"role": role, "content": text} for role, text in spoken],
+            "conversation": [one.model_dump() for one in spoken],
         }
         name = digest([content, assertion["type"], assertion.get("metric"), self.instruction])[:20]
         named = f"promptfoo/{name}"
