@@ -43,7 +43,7 @@ _COUNTS: Final = (
 )
 _TAKEN: Final = {*TOLD, *PROMISED}
 _ITEM: Final = {"label", "models", "scale", "question_id"}
-_CONTENT: Final = {"question", "responses"}
+_CONTENT: Final = {"question", "responses", "conversation", "replies"}
 _JUDGMENT: Final[dict[str, Any]] = {
     **dict.fromkeys(("verdict", "order", "labels", "meta"), True),
     "item": {"labels", "question_id"},

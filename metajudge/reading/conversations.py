@@ -1,52 +1,47 @@
-"""Conversations as texts: from lists of messages to one question and its answers, in whatever column or export.
+"""Conversations: from lists of messages to what was asked and what was answered, in whatever column or export.
 
-A conversation of one turn gives the user's message and the assistant's, as they are. One of several turns gives all of
-the user's turns as the question and all of the assistant's as the response, each with its number and role, up to the
-turn that was judged. A later answer is never paired with an earlier question: a record with ambiguous
-turns is rejected with the reason.
+A turn is a message of the user and all that follows up to the next one: calls of tools, what they gave, what was said.
+Where all responses share what came before the judged turn, that is the question, and the judged turn's answer is
+the response; where they do not, a response begins where they part. A later answer is never paired with an earlier
+question: a record with ambiguous turns is rejected with the reason.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import orjson
-
+from metajudge.providers.thoughts import split_thoughts
 from metajudge.reading.containers.lines import BadLine
+from metajudge.reading.messages import Said, chat_in, is_chat, named, role_of, said_in, text_of, transcript
+from metajudge.types import Item, Judgment, Message
 
-Role = Literal["user", "assistant", "system"]
+__all__ = ["Exchange", "apart", "chat_in", "exchange", "in_turns", "is_chat", "messages", "text_of", "transcript"]
 
-_ROLES: Final[Mapping[str, Role]] = {
-    **dict.fromkeys(("user", "human", "prompter"), "user"),
-    **dict.fromkeys(("assistant", "ai", "gpt", "model", "bot", "chatbot"), "assistant"),
-    **dict.fromkeys(("system", "developer"), "system"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A user's message and the assistant's answer."""
-
-    user: str
-    assistant: str
+REASONING = "reasoning"
+"""Where a thought is kept: in ``metadata`` of a response, in ``meta`` of a judgment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Whole turns of a user and an assistant.
+    """Whole turns.
 
     Attributes:
-        turns: at least one.
-        system: the system's message before them; None without one.
+        head: what came before the first turn, such as the system's message.
+        turns: at least one, each from the user's message on.
     """
 
-    turns: tuple[Turn, ...]
-    system: str | None = None
+    head: tuple[Said, ...]
+    turns: tuple[tuple[Said, ...], ...]
 
     @property
-    def asked(self) -> tuple[str | None, tuple[str, ...]]:
+    def asked(self) -> tuple[Message, ...]:
         """What the assistant was given, without its own words."""
-        return self.system, tuple(turn.user for turn in self.turns)
+        return (*(one.message for one in self.head), *(turn[0].message for turn in self.turns))
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """All messages."""
+        return (*self.head, *(one for turn in self.turns for one in turn))
 
     def upto(self, turn: int | None) -> "Conversation":
         """The conversation as it was when a turn was judged; all of it for None.
@@ -54,31 +49,9 @@ class Conversation:
         Raises:
             BadLine: it has fewer turns.
         """
-        if turn is None:
-            return self
-        if turn > len(self.turns):
+        if turn is not None and turn > len(self.turns):
             raise BadLine(f"turn {turn} is judged, and the conversation has {len(self.turns)}")
-        return Conversation(self.turns[:turn], self.system)
-
-    def question(self) -> str:
-        """The user's only message as it is; of several turns, each with its number, after the system's message."""
-        if len(self.turns) == 1:
-            user = self.turns[0].user
-            return user if self.system is None else f"system: {self.system}\n\nuser: {user}"
-        turns = [f"[turn {number}] user: {turn.user}" for number, turn in enumerate(self.turns, start=1)]
-        return "\n\n".join(turns if self.system is None else [f"system: {self.system}", *turns])
-
-    def answer(self) -> str:
-        """The assistant's only message as it is; of several turns, each with its number."""
-        if len(self.turns) == 1:
-            return self.turns[0].assistant
-        turns = (f"[turn {number}] assistant: {turn.assistant}" for number, turn in enumerate(self.turns, start=1))
-        return "\n\n".join(turns)
-
-
-def is_chat(value: Any) -> bool:
-    """Whether a value is a list of messages."""
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "content" in one for one in value)
+        return Conversation(self.head, self.turns[:turn])
 
 
 def in_turns(question: Any, answers: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -98,15 +71,17 @@ def in_turns(question: Any, answers: Mapping[str, Any]) -> tuple[Any, dict[str, 
             raise BadLine(f"the question has {len(question)} turns, and responses.{name} has {len(texts)}")
     if len(question) == 1:
         return question[0] or "", {name: texts[0] or "" for name, texts in answers.items()}
-    chats = {
-        name: [
-            message
-            for asked, answered in zip(question, texts, strict=True)
-            for message in ({"role": "user", "content": asked or ""}, {"role": "assistant", "content": answered or ""})
-        ]
-        for name, texts in answers.items()
-    }
+    chats = {name: chat_of(zip(question, texts, strict=True)) for name, texts in answers.items()}
     return next(iter(chats.values())), dict(chats)
+
+
+def chat_of(turns: Iterable[tuple[str | None, str | None]]) -> list[dict[str, str]]:
+    """Texts of a user and of an assistant by turns, as a list of messages."""
+    return [
+        {"role": role, "content": text or ""}
+        for turn in turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
 
 
 def _are_texts(value: Any) -> bool:
@@ -117,12 +92,28 @@ class Exchange(NamedTuple):
     """What was asked and what was answered, as texts, each answer by its id.
 
     Attributes:
-        messages: those that the question writes, as (role, text); none where it is one text.
+        conversation: the messages that the question writes; none where it is one text.
+        replies: response id -> its messages, of those that are more than one text.
+        thoughts: response id -> what was thought before it was given.
     """
 
     question: str
     answers: dict[str, str]
-    messages: tuple[tuple[str, str], ...]
+    conversation: tuple[Message, ...] = ()
+    replies: Mapping[str, tuple[Message, ...]] = {}
+    thoughts: Mapping[str, str] = {}
+
+    def beside(self) -> dict[str, Any]:
+        """The fields of an item beside its texts, those that say anything."""
+        found = {"conversation": self.conversation, "replies": self.replies, "metadata": self.metadata()}
+        return {name: value for name, value in found.items() if value}
+
+    def metadata(self, known: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]] | None:
+        """What is known of the responses, with the thoughts."""
+        thoughts = {name: {REASONING: text} for name, text in self.thoughts.items()}
+        return {
+            name: {**(known or {}).get(name, {}), **thoughts.get(name, {})} for name in [*(known or {}), *thoughts]
+        } or None
 
 
 def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None) -> Exchange:
@@ -130,135 +121,210 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
 
     Args:
         question: a text, or a list of messages: what was asked so far, or the conversation that an answer contains too.
-        answers: response id -> a text, a list with one message, or a whole conversation.
+        answers: response id -> a text, a list with the messages of the answer, or a whole conversation.
         turn: the turn that was judged, from 1; None for the last one.
 
     Raises:
         BadLine: the parts do not make one conversation: other user's turns on one side, a question that is none of
             them, roles that are unknown between several turns, a turn that is not there.
     """
-    found = {name: conversation_of(value) for name, value in answers.items()}
+    if type(question) is str and all(type(value) is str for value in answers.values()):
+        return Exchange(question, dict(answers))
+    found = {name: _conversation_of(value) for name, value in answers.items()}
     spoken = {name: one.upto(turn) for name, one in found.items() if one is not None}
+    tails = {name: _reply(value) for name, value in answers.items() if name not in spoken}
     if not spoken:
-        asked = sum(_role(one) == "user" for one in question) if is_chat(question) else turn
+        asked = sum(role_of(one) == "user" for one in question) if is_chat(question) else turn
         if turn is not None and asked != turn:
             raise BadLine(f"turn {turn} is judged, and the question contains {asked} of the user's turns")
-        texts = {name: text_of(value, answer=True) for name, value in answers.items()}
-        return Exchange(text_of(question), texts, messages(question))
-    first = next(iter(spoken.values()))
+        history = tuple(said_in(question)) if is_chat(question) else ()
+        return _exchange(text_of(question), history, tails)
+    first = _same_asked(spoken, answers)
+    history = _shared([one.said for one in spoken.values()])
+    tails |= {name: one.said[len(history) :] for name, one in spoken.items()}
+    whole = next(one for one in found.values() if one is not None)
+    text = _question(question, first, whole)
+    asked_of = transcript([one.message for one in history]) if text is None else text
+    return _exchange(asked_of, history, {name: tails[name] for name in answers})
+
+
+def messages(value: Any) -> tuple[Message, ...]:
+    """Several messages; none where a value is no list of them."""
+    return tuple(one.message for one in said_in(value)) if is_chat(value) and len(value) > 1 else ()
+
+
+def with_more(conversation: tuple[Message, ...], question: str) -> tuple[Message, ...]:
+    """The messages of a question that goes on behind them, with passages to answer from, say."""
+    text = transcript(conversation)
+    if not conversation or question == text or not question.startswith(text):
+        return conversation
+    last = conversation[-1]
+    return (*conversation[:-1], last.model_copy(update={"content": last.content + question[len(text) :]}))
+
+
+def apart(judgment: Judgment) -> Judgment:
+    """A judgment whose texts are without the thoughts of models, which are kept in ``metadata`` and ``meta``."""
+    global _last_apart
+    if _last_apart is None or _last_apart[0] is not judgment.item:
+        _last_apart = judgment.item, item_apart(judgment.item)
+    item, rationale = _last_apart[1], judgment.rationale
+    thought, rationale = split_thoughts(rationale) if _may_think(rationale) else ("", rationale)
+    if not thought:
+        return judgment if item is judgment.item else judgment.model_copy(update={"item": item})
+    meta = {REASONING: thought.strip()} | judgment.meta
+    return judgment.model_copy(update={"item": item, "rationale": rationale, "meta": meta})
+
+
+def item_apart(item: Item) -> Item:
+    """An item whose responses are without thoughts; the item itself where there are none."""
+    texts = {name: text for name, text in item.responses.items() if _may_think(text)}
+    split = {name: split_thoughts(text) for name, text in texts.items() if name not in (item.replies or ())}
+    thoughts = {name: one.thought.strip() for name, one in split.items() if one.thought}
+    if not thoughts:
+        return item
+    responses = item.responses | {name: split[name].answer for name in thoughts}
+    known = Exchange("", {}, thoughts=thoughts).metadata(item.metadata)
+    return item.model_copy(update={"responses": responses, "metadata": known})
+
+
+def thinks(judgment: Judgment) -> bool:
+    """Whether a thought is kept beside its texts."""
+    known = judgment.item.metadata
+    return REASONING in judgment.meta or (known is not None and any(REASONING in one for one in known.values()))
+
+
+_last_apart: tuple[Item, Item] | None = None
+"""The item of the last judgment, and the same without thoughts: judgments of one item follow each other."""
+_MARKS: Final = (
+    *("hink>", "hinking>", "hought>", "houghts>", "easoning>", "eflection>", "THINK", "_thought|>", "hinking|>"),
+    *("channel", "inner_suffix", "think\u25b7"),
+)
+
+
+def _may_think(text: str) -> bool:
+    """Whether a text may contain a thought, by the ends of its marks: found far faster than the marks themselves."""
+    return ("<" in text or "[" in text or "\u25c1" in text) and any(mark in text for mark in _MARKS)
+
+
+def _exchange(question: str, history: Sequence[Said], tails: Mapping[str, Sequence[Said]]) -> Exchange:
+    """With the texts of the responses, and the messages of those that one text cannot give back."""
+    replies = {name: tuple(one.message for one in said) for name, said in tails.items()}
+    thoughts = {
+        name: text
+        for name, said in tails.items()
+        if (text := "\n\n".join(one.thought for one in (*history, *said) if one.thought))
+    }
+    conversation = tuple(one.message for one in history)
+    return Exchange(
+        question,
+        {name: transcript(said) for name, said in replies.items()},
+        conversation if len(conversation) > 1 else (),
+        {name: said for name, said in replies.items() if len(said) > 1 or said[0].tool_calls},
+        thoughts,
+    )
+
+
+def _same_asked(spoken: Mapping[str, Conversation], answers: Mapping[str, Any]) -> Conversation:
+    """The first conversation, where all are answers to the same.
+
+    Raises:
+        BadLine: they are not.
+    """
+    start, first = next(iter(spoken.items()))
     other = next((name for name, one in spoken.items() if one.asked != first.asked), None)
     if other is not None:
         raise BadLine(
-            f"the user's turns in responses.{other} are not those in responses.{next(iter(spoken))}: the answers "
+            f"the user's turns in responses.{other} are not those in responses.{start}: the answers "
             "belong to different conversations"
         )
-    if len(first.turns) > 1 and len(spoken) < len(answers):
-        alone = next(name for name in answers if name not in spoken)
+    alone = next((name for name in answers if name not in spoken), None)
+    if len(first.turns) > 1 and alone is not None:
         raise BadLine(
-            f"responses.{alone} is one answer, and responses.{next(iter(spoken))} a conversation of "
-            f"{len(first.turns)} turns"
+            f"responses.{alone} is one answer, and responses.{start} a conversation of {len(first.turns)} turns"
         )
-    texts = {
-        name: spoken[name].answer() if name in spoken else text_of(value, answer=True)
-        for name, value in answers.items()
-    }
-    whole = next(one for one in found.values() if one is not None)
-    system = () if first.system is None else (("system", first.system),)
-    said = (*system, *(("user", one.user) for one in first.turns))
-    return Exchange(_question(question, first, whole), texts, said if len(said) > 1 else ())
+    return first
 
 
-def messages(value: Any) -> tuple[tuple[str, str], ...]:
-    """Several messages as (role, text); none where a value is no list of them."""
-    several = value if is_chat(value) and len(value) > 1 else ()
-    return tuple((str(one.get("role") or one.get("from") or "message"), text_of(one["content"])) for one in several)
+def _shared(several: Sequence[Sequence[Said]]) -> tuple[Said, ...]:
+    """What conversations have in common from the beginning, up to a message of the user."""
+    shared = 0
+    for number, said in enumerate(zip(*several, strict=False), start=1):
+        if any(one.message != said[0].message for one in said):
+            break
+        if said[0].message.role == "user":
+            shared = number
+    return tuple(several[0][:shared])
 
 
-def conversation_of(value: Any) -> Conversation | None:
-    """A list of messages as turns; None for what is no list of several messages.
+def _reply(value: Any) -> tuple[Said, ...]:
+    """The messages of an answer alone: of several only those that go with calls of tools, else the last one."""
+    if not is_chat(value):
+        return (Said(Message(role="assistant", content=text_of(value))),)
+    said = said_in(value)
+    first = next((place for place, one in enumerate(said) if one.message.role == "assistant"), len(said) - 1)
+    return tuple(said[first:] if _acts(said) else said[-1:])
 
-    With one message of a user, anything between it and the last answer (a tool's calls, say) is left out.
+
+def _acts(said: Sequence[Said]) -> bool:
+    return any(one.message.tool_calls or one.message.role == "tool" for one in said)
+
+
+def _conversation_of(value: Any) -> Conversation | None:
+    """A list of messages as turns; None for what is no list of several messages with one of a user.
 
     Raises:
         BadLine: the list does not end with an answer; or it has several turns, and roles that are unknown.
     """
     if not is_chat(value) or len(value) == 1:
         return None
-    roles = [_role(one) for one in value]
-    users = roles.count("user")
-    if roles[-1] != "assistant":
+    said = said_in(value)
+    starts = [place for place, one in enumerate(said) if one.message.role == "user"]
+    tail = said[starts[-1] + 1 if starts else 0 :]
+    answered = role_of(value[-1]) in ("assistant", "tool") and any(one.message.role == "assistant" for one in tail)
+    if not answered:
         raise BadLine(
-            f"the conversation ends with a message of {_named(value[-1])}, not with an answer of the assistant"
+            f"the conversation ends with a message of {named(value[-1])}, not with an answer of the assistant"
         )
-    if users == 0:
-        if roles.count("assistant") > 1:
+    if not starts:
+        if not _acts(said) and sum(one.message.role == "assistant" for one in said) > 1:
             raise BadLine("the messages are several answers of an assistant, and the question is missing")
         return None
-    system, body = (text_of(value[0]["content"]), value[1:]) if roles[0] == "system" else (None, value)
-    if users == 1:
-        user = next(one for one, role in zip(value, roles, strict=True) if role == "user")
-        return Conversation((Turn(text_of(user["content"]), text_of(value[-1]["content"])),), system)
-    turns = []
-    for number in range(0, len(body), 2):
-        pair = body[number : number + 2]
-        if [_role(one) for one in pair] != ["user", "assistant"]:
-            strange = next(one for one, role in zip(pair, ("user", "assistant"), strict=False) if _role(one) != role)
-            raise BadLine(
-                f"the conversation has {users} turns, and a message of {_named(strange)} where user and assistant "
-                "would alternate, so no answer can be matched to its question; map question and answers as texts"
-            )
-        turns.append(Turn(text_of(pair[0]["content"]), text_of(pair[1]["content"])))
-    return Conversation(tuple(turns), system)
+    strange = [*(one for one in value if role_of(one) is None), *_unanswered(said, starts)]
+    if len(starts) > 1 and strange:
+        raise BadLine(
+            f"the conversation has {len(starts)} turns, and a message of {named(strange[0])} where user and assistant "
+            "would alternate, so no answer can be matched to its question; map question and answers as texts"
+        )
+    ends = [*starts[1:], len(said)]
+    turns = tuple(tuple(said[start:end]) for start, end in zip(starts, ends, strict=True))
+    return Conversation(tuple(said[: starts[0]]), turns)
 
 
-def text_of(value: Any, *, answer: bool = False) -> str:
-    """A cell as text: messages as ``role: text``, a single one as its text; other nested data as JSON.
-
-    Args:
-        value: text, number, list of messages, or anything that JSON can contain.
-        answer: whether it is a response: of messages it is then the last one.
-    """
-    if isinstance(value, str):
-        return value
-    if is_chat(value):
-        if answer or len(value) == 1:
-            return text_of(value[-1]["content"])
-        return "\n\n".join(f"{role}: {text}" for role, text in messages(value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str).decode()
+def _unanswered(said: Sequence[Said], starts: Sequence[int]) -> list[dict[str, str]]:
+    """The user's messages that follow another one without an answer."""
+    return [{"role": "user"} for place in starts[1:] if said[place - 1].message.role in ("user", "system")]
 
 
-def _question(given: Any, judged: Conversation, whole: Conversation) -> str:
-    """The question beside conversations: of several turns, always the conversation's own.
+def _question(given: Any, judged: Conversation, whole: Conversation) -> str | None:
+    """The question beside conversations; None where it is what they have in common.
 
     Raises:
         BadLine: what is mapped to the question is not part of the conversation.
     """
-    if is_chat(given) and _role(given[-1]) == "assistant":
-        return judged.question()  # the column of the conversation itself
-    text = text_of(given)
+    if is_chat(given) and role_of(given[-1]) == "assistant":
+        return None  # the column of the conversation itself
+    texts = [one.message.content.strip() for one in said_in(given)] if is_chat(given) else [text_of(given).strip()]
     if len(judged.turns) == 1:
-        later = {turn.user.strip() for turn in whole.turns[1:]} - {whole.turns[0].user.strip()}
-        if text.strip() in later:
+        later = {turn[0].message.content.strip() for turn in whole.turns[1:]} - {
+            judged.turns[0][0].message.content.strip()
+        }
+        if texts[-1] in later:
             raise BadLine("the question is that of a later turn than the one that was judged")
-        return text
-    known = {*(turn.user.strip() for turn in whole.turns), (judged.system or "").strip()}
-    if is_chat(given) or text.strip() in known:
-        return judged.question()
+        whole_asked = judged.head and texts == [judged.turns[0][0].message.content.strip()]
+        return None if whole_asked else text_of(given)
+    if is_chat(given) or texts[0] in {one.content.strip() for one in (*judged.asked, *whole.asked)}:
+        return None
     raise BadLine(
         f"the question is none of the user's {len(judged.turns)} turns in the conversation: map question to the column "
         "of the conversation"
     )
-
-
-def _role(message: Mapping[str, Any]) -> Role | None:
-    name = message.get("role") or message.get("from") or message.get("type")
-    return _ROLES.get(name.strip().lower()) if isinstance(name, str) else None
-
-
-def _named(message: Mapping[str, Any]) -> str:
-    name = message.get("role") or message.get("from") or message.get("type")
-    return f"the role {name!r}" if name else "no role"

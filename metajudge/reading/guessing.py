@@ -10,7 +10,7 @@ from metajudge.reading import guessed_values as known
 from metajudge.reading.containers.cells import TEXTS, TURNS, cell, key_of, nested
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.containers.tables import Survey
-from metajudge.reading.conversations import is_chat
+from metajudge.reading.conversations import chat_in, is_chat
 from metajudge.reading.guesses import MISSING, Confidence, FieldGuess, Guess
 from metajudge.reading.mapping import FieldMap, FieldName
 from metajudge.reading.names import (
@@ -403,7 +403,7 @@ class _Guesser:
     def _chats(self) -> tuple[str, list[Any]] | None:
         """The column of the first response and its values, where all of them are lists of messages."""
         column = next((one.column for name, one in self._fields.items() if name.startswith("responses.")), None)
-        chats = [] if column is None else self._survey.cells(column)
+        chats = [] if column is None else list(map(chat_in, self._survey.cells(column)))
         return (column, chats) if column is not None and chats and all(map(is_chat, chats)) else None
 
     def _drop_ambiguous_ids(self) -> None:

@@ -23,6 +23,7 @@ from metajudge.reading.containers.lines import (
     raw_lines,
 )
 from metajudge.reading.containers.tables import LINES, Table, json_lines
+from metajudge.reading.conversations import apart
 from metajudge.reading.reader import FoundJudgment, attempt, each
 from metajudge.types import Category, Item, Judgment
 
@@ -96,11 +97,14 @@ class SharedItems:
         self._alike = Alike(_SAYS)
 
     def judgment(self, data: dict[str, Any]) -> Judgment:
-        """A checked judgment.
+        """A checked judgment, with the thoughts of models apart from its texts.
 
         Raises:
             ValidationError: the data is no judgment.
         """
+        return apart(self._checked(data))
+
+    def _checked(self, data: dict[str, Any]) -> Judgment:
         item = data.get("item")
         shared = self._shared(item) if isinstance(item, dict) else None
         if shared is None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 
 from metajudge.reading.containers.cells import key_of
+from metajudge.reading.conversations import apart
 from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside
 from metajudge.types.digests import digest
 from metajudge.types.frozen import Data, Frozen
@@ -15,7 +16,7 @@ from metajudge.types.written import written
 
 UNKNOWN: Final = "unknown"
 """The judge of a verdict that names none."""
-_OF_ITEM: Final = ("category", "reference", "scale", "models", "conversation", "question_id")
+_OF_ITEM: Final = ("category", "reference", "scale", "models", "conversation", "question_id", "replies")
 _OF_JUDGMENT: Final = ("rationale", "order", "instruction", "meta", "no_verdict")
 _PAIR: Final = ("A", "B")
 
@@ -67,6 +68,7 @@ class LooseJudgment(Frozen):
     models: dict[str, str] | None = None
     scale: Scale | None = None
     conversation: tuple[Message, ...] = ()
+    replies: dict[ResponseId, tuple[Message, ...]] | None = None
     question_id: Id | None = None
     order: tuple[ResponseId, ...] = ()
     instruction: str | None = None
@@ -131,8 +133,10 @@ def _completed(given: Any) -> Any:
     return given
 
 
-GivenJudgment = Annotated[Judgment, BeforeValidator(_completed, json_schema_input_type=Judgment | LooseJudgment)]
-"""A judgment as callers give it: a full record, or loose data."""
+GivenJudgment = Annotated[
+    Judgment, BeforeValidator(_completed, json_schema_input_type=Judgment | LooseJudgment), AfterValidator(apart)
+]
+"""A judgment as callers give it: a full record, or loose data; thoughts of models are set apart from its texts."""
 
 JUDGMENTS: Final = TypeAdapter[Judgment](GivenJudgment)
 """Reads a judgment that a caller gives; every way in takes it."""

@@ -10,7 +10,7 @@ import orjson
 from metajudge.reading.containers.cells import TURNS, cell, key_of, names_in
 from metajudge.reading.containers.lines import BadLine, Line, Reject
 from metajudge.reading.containers.tables import Table
-from metajudge.reading.conversations import exchange, in_turns, is_chat, text_of
+from metajudge.reading.conversations import chat_in, exchange, in_turns, is_chat, messages
 from metajudge.reading.mapped_labels import RowLabels
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.reader import UNREADABLE
@@ -109,19 +109,21 @@ class RowItems:
             raise BadLine(f"responses: {columns} are all empty")
         if self._in_turns:
             question, answers = in_turns(question, answers)
+        question, answers = chat_in(question), {name: chat_in(value) for name, value in answers.items()}
         turn = self._turn(row, question, answers)
-        asked, responses, spoken = exchange(question, answers, turn)
+        spoken = exchange(question, answers, turn)
         data: dict[str, Any] = {
             "id": "-",
-            "question": asked,
-            "responses": responses,
+            "question": spoken.question,
+            "responses": spoken.answers,
             "category": self.people.text(row, "category"),
             "reference": self.people.text(row, "reference"),
             "question_id": self.people.text(row, "question_id"),
             "models": models or None,
             "scale": parse_scale(self.people.value(row, "scale")) if len(answers) == 1 else None,
-            "conversation": self._conversation(row) or [Message(role=role, content=text) for role, text in spoken],
-            "metadata": self._metadata(row, answers),
+            "conversation": self._conversation(row) or spoken.conversation,
+            "replies": spoken.replies or None,
+            "metadata": spoken.metadata(self._metadata(row, answers)),
         }
         item = Item.model_validate(data)
         label = self.people.of_all(row, item) if self.people.has("label") and not self.people.one_a_row else None
@@ -150,14 +152,12 @@ class RowItems:
         models = [*(item.models or {}).values()]
         return f"{question}/{models[0] if len(models) == len(item.responses) == 1 else item.digest[:8]}"
 
-    def _conversation(self, row: Line) -> list[Message]:
+    def _conversation(self, row: Line) -> tuple[Message, ...]:
         """The messages of a column of their own, beside a question that is one text."""
         value = self.people.value(row, "conversation")
         if isinstance(value, str) and value.lstrip().startswith("["):
             value = _json(value, "conversation: no JSON list of messages")
-        if not is_chat(value):
-            return []
-        return [Message(role=str(one.get("role") or "message"), content=text_of(one["content"])) for one in value]
+        return messages(value)
 
     def _metadata(self, row: Line, answers: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
         """What is known of each response: an object (``metadata.A``), or a column each (``metadata.A.tokens``)."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from metajudge.errors import InputError
 from metajudge.files.secrets import data_without_secrets
 from metajudge.reading.containers.lines import BadLine, Line, Reject, Source
+from metajudge.reading.conversations import apart
 from metajudge.reading.people import ByPeople, PersonScore
 from metajudge.reading.reasons import reason_of
 from metajudge.types import Judgment
@@ -47,6 +48,14 @@ def without_secrets(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
     noted = {"meta": judgment.meta, "no_verdict": judgment.no_verdict}
     clean = data_without_secrets(noted)
     return found if clean is noted else replace(found, judgment=judgment.model_copy(update=clean))
+
+
+def set_apart(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
+    """A judgment with the thoughts of models apart from its texts."""
+    if isinstance(found, Reject):
+        return found
+    judgment = apart(found.judgment)
+    return found if judgment is found.judgment else replace(found, judgment=judgment)
 
 
 UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)

@@ -17,17 +17,23 @@ from metajudge.evidence.units import stated
 from metajudge.files.addresses import near, transfer
 from metajudge.files.replacing import replacing
 from metajudge.reading.containers.lines import Reject
+from metajudge.reading.conversations import thinks
 from metajudge.reading.detect import readers_of
 from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, settled
 from metajudge.reading.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
-from metajudge.reading.reader import FoundJudgment, Reader, prefixed, without_secrets
+from metajudge.reading.reader import FoundJudgment, Reader, prefixed, set_apart, without_secrets
 from metajudge.reading.seen import WIDTH, cut, example_of, lines_of, plural
 from metajudge.types import Judgment
 
 if TYPE_CHECKING:
     from metajudge.evidence.verdicts import Verdicts
+
+_THINKING = (
+    "judgments with a model's reasoning beside an answer or a verdict: {}; it is kept in metadata.ID.reasoning and "
+    "meta.reasoning, and is neither judged nor exported"
+)
 
 
 class JudgmentSource:
@@ -68,6 +74,7 @@ class JudgmentSource:
         self._changes: list[Callable[[Judgment], Judgment]] = []
         self.unit: str | None = None
         self._told: list[str] = []
+        self._thinking = 0
         self._contents: ItemContents | None = None
 
     def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
@@ -179,7 +186,8 @@ class JudgmentSource:
     @property
     def told(self) -> list[str]:
         """What the values of columns gave to know, a sentence each."""
-        return [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]
+        found = [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]
+        return [*found, _THINKING.format(self._thinking)] if self._thinking else found
 
     @property
     def line_readers(self) -> list[JudgmentLines] | None:
@@ -319,7 +327,7 @@ class JudgmentSource:
         Raises:
             BadLineError: at the first reject, where the source is strict.
         """
-        tally = PassCounts()
+        tally, thinking = PassCounts(), 0
         people, contents, place = self._people, self._item_contents(), ("", 0)
         repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
         ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
@@ -332,13 +340,15 @@ class JudgmentSource:
                     tally.people.add(found, people.reason(found) if people else "not joined in this format")
                     continue
                 if not own:
-                    found = without_secrets(found)
+                    found = set_apart(without_secrets(found))
                 record = settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
                 if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
                     record = people.labelled(record, found.name)
                 if isinstance(record, Judgment):
                     for change in self._changes:
                         record = change(record)
+                    thinking += thinks(record)
+                    self._thinking = max(thinking, self._thinking)
                 tally.add(record, self.judges)
                 if tally.total > self._tally.total:
                     # Passes meet the same records in the same order: the one that is furthest knows most.

@@ -35,11 +35,22 @@ BESIDE = frozenset({"labels", "conversation", "metadata", "question_id"})
 """Fields of an item that are no part of what it is."""
 
 
+class ToolCall(Frozen):
+    """A call of a tool, in an assistant's message; its arguments as the text that the model wrote, mostly JSON."""
+
+    name: NonEmpty
+    arguments: str = "{}"
+    id: str | None = left_out("What the message with the result names.")
+
+
 class Message(Frozen):
-    """One message of a conversation."""
+    """One message of a conversation; what a tool answers has the role ``tool``."""
 
     role: NonEmpty
-    content: str
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = left_out("The tools that an assistant calls.", ())
+    tool_call_id: str | None = left_out("The call that a tool answers.")
+    name: str | None = left_out("The tool that answers.")
 
 
 class Item(Frozen):
@@ -50,6 +61,9 @@ class Item(Frozen):
     ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
     A label by a word that stands for no answer (``"unsure"``) is left out, unless the scale has it.
     ``question_id`` is part of no digest at all: it says which items are no independent observations.
+    A response of several messages is in ``responses`` as one text, with its calls and their results, and in
+    ``replies`` as the messages; ``conversation`` are those before it. What a model thought before it answered is in
+    ``metadata.ID.reasoning``.
     """
 
     id: Id
@@ -68,6 +82,9 @@ class Item(Frozen):
         exclude_if=not_,  # an empty one is none
     )
     conversation: tuple[Message, ...] = left_out("The messages that `question` contains as text.", ())
+    replies: dict[ResponseId, tuple[Message, ...]] | None = left_out(
+        "Response id -> its messages, where they are more than one text."
+    )
     metadata: Data[dict[str, dict[str, Any]]] | None = left_out(
         "Response id -> what is known of it, such as tokens or latency."
     )
@@ -96,6 +113,7 @@ class Item(Frozen):
             _check_known(self.models, self.responses, "models")
         if self.metadata is not None:
             _check_known(self.metadata, self.responses, "metadata")
+        _check_known(self.replies or (), self.responses, "replies")
         _check_scale(self.scale)
         return self
 

@@ -42,9 +42,11 @@ def test_a_pair_is_two_games_with_their_order() -> None:
 def test_the_second_turn_is_the_whole_conversation_with_an_item_of_its_own() -> None:
     second = next(one for one in open_judgments([PAIRS]) if one.meta["turn"] == 2)
     assert second.item.id.endswith("/turn-2")
-    assert second.item.question.startswith("[turn 1] user: ")
-    assert "[turn 2] assistant: " in second.item.responses["A"]
-    assert [one.role for one in second.item.conversation] == ["user", "user"]
+    assert second.item.replies.keys() == {"A", "B"}
+    assert [one.role for one in second.item.replies["A"]] == ["assistant", "user", "assistant"]
+    first = next(one for one in open_judgments([PAIRS]) if one.item.id == second.item.id.removesuffix("/turn-2"))
+    assert second.item.opening == second.item.question == first.item.question
+    assert second.item.replies["A"][0].content == first.item.responses["A"]
 
 
 def test_reference_answers_are_kept() -> None:

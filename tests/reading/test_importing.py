@@ -97,7 +97,7 @@ def test_one_hot_winners_with_lists_of_turns_as_json_text():
     (asked,) = questions_of(found)
     assert (asked.kind, asked.default, "up to 2 turns" in asked.text) == ("turn", "last", True)
     assert found.verdicts == {"A>B": 2, "B>A": 2, "A=B": 2}
-    assert found.records[0].item.responses["B"] == "[turn 1] assistant: b1\n\n[turn 2] assistant: b2"
+    assert found.records[0].item.responses["B"] == "assistant: b1\n\nuser: then?\n\nassistant: b2"
     record = inspect_input(name, answered(found.mapping, asked, "1", found.columns)).records[0]
     assert (record.item.question, record.item.responses) == ("first 0?", {"A": "a1", "B": "b1"})
 

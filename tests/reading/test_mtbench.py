@@ -80,12 +80,9 @@ def test_a_label_other_than_the_votes_majority_is_kept(folder: Callable[..., Pat
 
 def test_a_second_turn_contains_the_conversation_so_far(folder: Callable[..., Path]) -> None:
     (found,) = open_judgments([folder([item(2)], verdict(turn=2))])
-    assert found.item.question == "[turn 1] user: Write a poem.\n\n[turn 2] user: And shorter?"
-    assert found.item.responses["B"] == "[turn 1] assistant: second poem\n\n[turn 2] assistant: beta"
-    assert [(one.role, one.content) for one in found.item.conversation] == [
-        ("user", "Write a poem."),
-        ("user", "And shorter?"),
-    ]
+    assert found.item.question == found.item.opening == "Write a poem."
+    assert found.item.responses["B"] == "assistant: second poem\n\nuser: And shorter?\n\nassistant: beta"
+    assert [one.content for one in found.item.replies["B"]] == ["second poem", "And shorter?", "beta"]
 
 
 def test_prompts_and_padded_responses_are_judges_of_their_own(folder: Callable[..., Path]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from metajudge.reading.containers.lines import BadLine
-from metajudge.reading.conversations import Conversation, Turn
+from metajudge.reading.conversations import chat_of, exchange
 from metajudge.reading.formats.scored_runs import AssessedRun, RecordedRun, RecordedScore
 from metajudge.reading.formats.stated_scores import time_text
 
@@ -26,9 +26,9 @@ _UNREAD: Final = "FastChat found no verdict in the judge's text"
 
 
 class _Shown(NamedTuple):
-    """What a prompt shows: each side's conversation, and the reference."""
+    """What a prompt shows: each side's messages, and the reference."""
 
-    sides: tuple[Conversation, ...]
+    sides: tuple[list[dict[str, str]], ...]
     reference: str | None
 
 
@@ -89,19 +89,9 @@ def _turn(row: Mapping[str, Any]) -> str:
 
 
 def _run(name: str, shown: _Shown, models: dict[str, str]) -> RecordedRun:
-    first = shown.sides[0]
-    if any(one.asked != first.asked for one in shown.sides):
-        raise BadLine("the user's turns differ between the two answers")
-    asked = tuple(("user", turn.user) for turn in first.turns)
-    return RecordedRun(
-        name,
-        first.question(),
-        None,
-        answers={side: one.answer() for side, one in zip(models, shown.sides, strict=True)},
-        models=models,
-        reference=shown.reference,
-        conversation=asked if len(asked) > 1 else (),
-    )
+    found = exchange(shown.sides[0], dict(zip(models, shown.sides, strict=True)))
+    said = {"answers": found.answers, "models": models, "reference": shown.reference, **found.beside()}
+    return RecordedRun(name, found.question, None, **said)
 
 
 def _shown(prompt: Any, field: str) -> _Shown:
@@ -123,11 +113,11 @@ def _shown(prompt: Any, field: str) -> _Shown:
             f"{field} is no prompt of FastChat's templates, or a text in it contains the template's marks ([The Start "
             "of Assistant A's Answer], ...)"
         )
-    sides = tuple(Conversation((Turn(question, text),)) for text in answers)
+    sides = tuple(chat_of([(question, text)]) for text in answers)
     return _Shown(sides, _between(prompt, *_REFERENCE))
 
 
-def _conversation(text: str | None, name: str, field: str) -> Conversation:
+def _conversation(text: str | None, name: str, field: str) -> list[dict[str, str]]:
     """The turns between the marks of a conversation."""
     mark = f"\n\n### Assistant {name}:\n"
     body = (text or "").lstrip("\n").removesuffix("\n\n")
@@ -135,7 +125,7 @@ def _conversation(text: str | None, name: str, field: str) -> Conversation:
     turns = [one.split(mark) for one in spoken]
     if head.strip() or not turns or any(len(turn) != 2 for turn in turns):
         raise BadLine(f"{field}: a conversation is no alternation of the user and assistant {name}")
-    return Conversation(tuple(Turn(user, said) for user, said in turns))
+    return chat_of((user, said) for user, said in turns)
 
 
 def _between(text: str, start: str, end: str) -> str | None:

@@ -24,9 +24,11 @@ from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import BadLine, Line, Source
 from metajudge.reading.containers.tables import Table, json_lines
 from metajudge.reading.containers.typed_tables import parquet_table
-from metajudge.reading.conversations import Conversation, Turn
+from metajudge.reading.conversations import chat_of, exchange
 from metajudge.reading.formats.pairs import (
+    FIRST,
     NO_VERDICT,
+    SIDES,
     FolderReader,
     GameOrder,
     game_of,
@@ -35,7 +37,7 @@ from metajudge.reading.formats.pairs import (
     shape,
     turned_back,
 )
-from metajudge.types import Item, Judgment, Message, majority, parse_verdict
+from metajudge.types import Item, Judgment, majority, parse_verdict
 
 PROMPTS: Final = frozenset({"bare", "rubric", "cot"})
 """Templates that differ in what they ask, not in the item they ask about."""
@@ -80,19 +82,21 @@ def _item(row: Any) -> Item:
     """
     if len(row.votes) != len(row.voters):
         raise BadLine(f"there are {len(row.votes)} votes by {len(row.voters)} voters")
-    spoken = (*row.prior_turns, (row.question, row.answer_a, row.answer_b))
-    first, second = (Conversation(tuple(Turn(turn[0], turn[side]) for turn in spoken)) for side in (1, 2))
-    asked, votes = [turn.user for turn in first.turns], [_VOTES[vote] for vote in row.votes]
+    sides = {
+        name: chat_of([*((asked, answers[at]) for asked, *answers in row.prior_turns), (row.question, answer)])
+        for at, (name, answer) in enumerate(zip(SIDES, (row.answer_a, row.answer_b), strict=True))
+    }
+    found, votes = exchange(sides[FIRST], sides), [_VOTES[vote] for vote in row.votes]
     label, voted = parse_verdict(_VOTES[row.human_label]), majority([parse_verdict(vote) for vote in votes])
     return pair_of(
         row.item_id,
-        first.question(),
-        (first.answer(), second.answer()),
+        found.question,
+        tuple(found.answers.values()),
         (row.model_a, row.model_b),
         category=row.category,
         labels=[{"value": vote, "annotator": by} for vote, by in zip(votes, row.voters, strict=True)],
-        conversation=[Message(role="user", content=text) for text in asked] if len(asked) > 1 else (),
         label=None if voted is not None and voted.winner == label.winner else label,
+        **found.beside(),
     )
 
 

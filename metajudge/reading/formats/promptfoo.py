@@ -183,7 +183,7 @@ def _item(one: Graded) -> RecordedRun:
         "responses": {"A": answer},
         "category": category,
         "models": {"A": model},
-        "conversation": [{"role": role, "content": text} for role, text in spoken],
+        "conversation": [message.model_dump() for message in spoken],
     }
     name = f"promptfoo/{digest([content, assertion['type'], assertion.get('metric'), one['instruction']])[:20]}"
     return RecordedRun(name, question, answer, category=category, model=model, conversation=spoken)

@@ -15,7 +15,7 @@ from metajudge.errors import InputError
 from metajudge.reading.containers.cells import cell, key_of, text_in
 from metajudge.reading.containers.lines import BadLine, Line, Reject, TableRow
 from metajudge.reading.containers.tables import SURVEYED_ROWS, Table
-from metajudge.reading.conversations import exchange
+from metajudge.reading.conversations import Exchange, exchange
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.mapping import FieldMap
@@ -181,25 +181,25 @@ class Records:
 
     def _run(self, record: Record) -> RecordedRun:
         given = {name: messages_in(get(record, one)) for name, one in self.answers.items()}
-        question, texts = messages_in(get(record, self.question)), dict.fromkeys(given, "")
-        spoken: tuple[tuple[str, str], ...] = ()
-        if question is not None:
+        asked, spoken = messages_in(get(record, self.question)), Exchange("", dict.fromkeys(given, ""))
+        if asked is not None:
             missing = next((name for name, one in given.items() if one is None), None)
             if missing is not None:
                 raise BadLine(f"response {missing} is missing")
-            question, texts, spoken = exchange(question, given, get(record, self.turn))
+            spoken = exchange(asked, given, get(record, self.turn))
         models = {name: text for name, one in self.models.items() if (text := text_in(get(record, one)))}
-        whole = [question, texts, models] if question else {key: str(one) for key, one in record.items() if key != FILE}
+        known = [spoken.question, spoken.answers, models]
+        whole = known if spoken.question else {key: str(one) for key, one in record.items() if key != FILE}
         name = text_in(get(record, self.id)) or digest(whole)[:16]
         return RecordedRun(
             f"{self.prefix}/{name}" if self.prefix else name,
-            question or "",
+            spoken.question,
             None,
             text_in(get(record, self.category)),
             reference=text_in(get(record, self.reference)),
-            answers=texts,
+            answers=spoken.answers,
             models=models or None,
-            conversation=spoken,
+            **spoken.beside(),
         )
 
 

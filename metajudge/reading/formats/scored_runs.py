@@ -13,7 +13,7 @@ from typing import Any
 from metajudge.reading.containers.cells import parsed
 from metajudge.reading.containers.lines import BadLine, Line, Reject, RunRow, Source
 from metajudge.reading.containers.tables import Table
-from metajudge.reading.conversations import exchange, text_of
+from metajudge.reading.conversations import exchange, text_of, with_more
 from metajudge.reading.formats.stated_scores import StatedScore, is_program, reason_text
 from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.people import ByPeople, PersonScore, Target
@@ -35,7 +35,9 @@ class RecordedRun:
         answers: several answers by their ids, in place of ``answer``.
         models: who wrote them, by the same ids, in place of ``model``.
         label: what is right, where the benchmark itself says so.
-        conversation: the messages that the question contains, as (role, text).
+        conversation: the messages that the question contains.
+        replies: of answers that are more than one text.
+        metadata: what is known of the answers.
     """
 
     id: str
@@ -49,7 +51,9 @@ class RecordedRun:
     answers: Mapping[str, str] | None = None
     models: Mapping[str, str] | None = None
     label: AnyVerdict | None = None
-    conversation: tuple[tuple[str, str], ...] = ()
+    conversation: tuple[Message, ...] = ()
+    replies: Mapping[str, tuple[Message, ...]] | None = None
+    metadata: Mapping[str, Mapping[str, Any]] | None = None
 
     @property
     def response_ids(self) -> tuple[str, ...]:
@@ -76,7 +80,9 @@ class RecordedRun:
             reference=self.reference,
             label=self.label,
             models=dict(self.models) if self.models else {"A": self.model} if self.model else None,
-            conversation=tuple(Message(role=role, content=text) for role, text in self.conversation),
+            conversation=with_more(self.conversation, self.question),
+            replies=dict(self.replies) if self.replies else None,
+            metadata={name: dict(known) for name, known in self.metadata.items()} if self.metadata else None,
         )
 
 
@@ -198,10 +204,10 @@ def asked_and_answered(asked: Any, answered: Any) -> dict[str, Any]:
             "answer": None if answer is None else text_of(answer, answer=True),
         }
     try:
-        text, answers, spoken = exchange(question, {"A": answer})
+        found = exchange(question, {"A": answer})
     except BadLine as bad:
         return {"question": None, "answer": None, "problem": str(bad)}
-    return {"question": text, "answer": answers["A"], "conversation": spoken}
+    return {"question": found.question, "answer": found.answers["A"], **found.beside()}
 
 
 def reference_text(value: Any) -> str | None:
