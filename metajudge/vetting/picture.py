@@ -35,6 +35,8 @@ FAR: Final = 1e9
 """The distance where nothing decided; added to where free evidence puts such a judgment."""
 EVEN: Final = 0.5
 """The probability that tells least."""
+SAME: Final = 1e-9
+"""Distances this close are equal: an assessment has rounded numbers."""
 KEPT: Final = 2
 """The group of what is kept (:func:`group_of`)."""
 NEVER: Final = 3
@@ -120,11 +122,12 @@ class Doubtful:
             groups: [m] as :func:`group_of` gives them.
             wrong: [m] whether it was kept although wrong.
         """
-        far = distances
         last = max((one.rank for one in self.near.values()), default=(NEVER, 0.0, 0))
         full = len(self.near) >= READ_FIRST
-        nearer = (groups < last[0]) | ((groups == last[0]) & (far < last[1])) if full else groups < NEVER
-        order = np.lexsort((far, groups))
+        # Of judgments as far as the last one the first of the input is shown, in whatever order the blocks come.
+        near = distances <= last[1] + SAME
+        nearer = (groups < last[0]) | ((groups == last[0]) & near) if full else groups < NEVER
+        order = np.lexsort((distances, groups))
         # Several judgments of one item follow each other: more are looked at than can be shown.
         chosen = order[nearer[order]][:LOOKED_AT]
         room = np.flatnonzero(wrong)[:LOOKED_AT] if len(self.wrong) < MOST_WRONG else np.zeros(0, dtype=np.int64)

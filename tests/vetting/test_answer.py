@@ -3,8 +3,10 @@
 import json
 import random
 
+import numpy as np
 import pytest
 
+from metajudge.vetting.picture import Doubtful, Shown
 from tests.doubles.degenerate import written
 from tests.stored.commands import run
 
@@ -174,3 +176,9 @@ def test_on_a_terminal_what_a_table_leaves_open_is_asked(tmp_path, monkeypatch):
     assert "keep 0 of 40" in done.stdout
     assert next(answers, None) is None
     assert "keep 0 of 40" in run("vet", "in.csv").stdout, "the answers are saved"
+
+
+def test_what_is_read_first_does_not_depend_on_the_order_in_which_blocks_come():
+    later = {f"i{row}": Shown((1, 0.1, row), f"i{row}", None, None, blind=False, row=row) for row in range(100, 140)}
+    chosen = Doubtful(near=later).nearest(np.array([0.1, 0.2]), np.array([1, 1]), np.zeros(2, dtype=bool))
+    assert chosen.tolist() == [0]
