@@ -33,6 +33,10 @@ from .table_making import WORDS, Sheet, columns_of, made
 Figures: TypeAlias = dict[str, Counter[str]]
 """By judge, and for the table as a whole under ``""``: name -> count."""
 
+PERCENT: Final = "{1}%"
+"""Verdicts in per cent beside people's grades from 1 to 5 are on another scale, and compared with nothing."""
+_NO_FIGURE: Final = r"[\w-]+ (?:compared|right) 0 for \d+"
+
 OUTCOMES: Final = ("right", "asked", "refused", "wrong")
 
 
@@ -111,7 +115,8 @@ def outcome(seed: int, folder: Path) -> tuple[str, str, list[str]]:
     if len(found) == 1:
         return "refused", "no judgment was read", mutations
     differs = difference(truth(sheet), found)
-    return ("wrong" if differs else "right"), differs, mutations
+    two_scales = f"values: {PERCENT}" in mutations and re.fullmatch(rf"({_NO_FIGURE}(, )?)+", differs)
+    return ("asked" if two_scales else "wrong" if differs else "right"), differs, mutations
 
 
 def main(

@@ -180,6 +180,7 @@ def _fits(mapping: FieldMap, table: Table) -> bool:
 def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader:
     """A reader for rows that no format claims: by names of our own or usual ones; else what was seen is refused."""
     from metajudge.reading.formats import langsmith, llmbar
+    from metajudge.reading.mapped_items import stem_of
 
     columns = table.columns()
     if langsmith.is_test_results(columns):
@@ -193,9 +194,10 @@ def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader
     if not columns or not any(row.data for row in survey.rows):
         raise InputError(f"{name} contains no judgment that can be read: {said or 'no row has a value'}; {FORMATS}")
     guess = guess_mapping(columns, survey.rows)
-    if guess.is_sure and given == FieldMap() and all(one.column in columns for one in guess.fields):
-        told = f"{name} is read by the names of its columns: {guess.mapping.to_flags()}"
-        return _mapped(table, guess.mapping, wording, told)
+    if guess.is_whole:
+        stem = {} if "judge" in given.constants or "judge" not in guess.mapping.missing() else {"judge": stem_of(name)}
+        mapping = guess.mapping.updated(constants=stem | given.constants, values=given.values)
+        return _mapped(table, mapping, wording, f"{name} is read by the names of its columns: {mapping.to_flags()}")
     raise OpenQuestionsError(without_secrets(_seen(table, guess, survey, given, wording)))
 
 

@@ -44,19 +44,11 @@ class Guess:
         return FieldMap(columns=columns, constants=self.texts, values=self.values)
 
     @property
-    def is_sure(self) -> bool:
-        """Whether nothing is left to ask: usual names, verdicts that mean one thing, and no meaning guessed."""
-        high = {one.field for one in self.fields if one.confidence == "high"}
-        responses = [one for one in self.fields if one.field.startswith("responses.")]
-        return (
-            {*SURE_OF, *(one.field for one in responses)} <= high
-            and len(responses) > 1
-            and not (self.problems or self.values or self.mapping.missing())
-        )
+    def is_whole(self) -> bool:
+        """Whether nothing is left to ask but, perhaps, the judge's name, and no column is a mere possibility."""
+        open_ = set(self.mapping.missing()) - {"judge"} or {one for one in self.problems if one != MISSING["judge"]}
+        return not (open_ or self.values or any(one.confidence == "low" for one in self.fields))
 
-
-SURE_OF: Final = ("verdict", "question", "judge")
-"""Fields that must be named as they usually are before a table is read without a question."""
 
 MISSING: Final = {
     "verdict": "no column looks like a verdict: --map verdict=COLUMN",

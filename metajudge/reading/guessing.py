@@ -93,6 +93,7 @@ class _Guesser:
         found |= known.as_turns(self._survey, found)
         fields = [replace(one, column=found[name]) for name, one in self._fields.items()]
         whole = completed(FieldMap(columns=found), self._names, self._survey)
+        self._ask_who_won(whole)
         guess = Guess(fields, dict(whole.constants), {}, self._verdicts, self._problems)
         guess.problems += [MISSING[name] for name in guess.mapping.missing()]
         return guess
@@ -191,9 +192,12 @@ class _Guesser:
         for name, one in values.items():
             if one.by == "judge" and (one.known or twice[one.criterion] > 1):
                 self._take_criterion("verdict", _key(one.who), name, one)
-        if self._verdict_columns:
-            return
         free = {name: one for name, one in values.items() if not one.by}
+        if self._verdict_columns:
+            if whose := [name for name, one in free.items() if twice[one.criterion] > 1 and name not in self._taken]:
+                told = "may be people's or a judge's: --map label@CRITERION=COLUMN or verdict@CRITERION=COLUMN"
+                self._problems.append(f"{', '.join(map(repr, whose))} {told}")
+            return
         for name, one in free.items():
             if len(free) > 1:
                 self._take_criterion("verdict", "", name, one)
@@ -218,6 +222,7 @@ class _Guesser:
             return
         share, place, name = max(found, key=lambda one: one[0])
         sure: Confidence = "high" if share == 1 and place < 3 else "medium" if share >= 0.5 else "low"
+        sure = "low" if base_name(name) == "label" else sure  # which people may have given
         self._verdicts = Counter(self._survey.keys(name))
         shown = ", ".join(value or "(empty)" for value, _ in self._verdicts.most_common(6))
         self._take("verdict", name, sure, f"the name; its values: {shown}", first=True)
@@ -451,6 +456,12 @@ class _Guesser:
             if unknown:
                 self._problems.append(known.asked(name, column, unknown, len(ids) > 1))
 
+    def _ask_who_won(self, mapping: FieldMap) -> None:
+        """Notes numbers in a column that says who won, where no texts say between how many."""
+        for column in self._verdict_columns.values() if mapping.constants and len(mapping.response_ids) == 1 else ():
+            if not {*FIELDS["verdict"]}.isdisjoint(base_name(column).split("_")) and self._are_numbers(column):
+                self._problems.append(known.asked("verdict", column, Counter(self._survey.keys(column)), several=True))
+
     def _unknown(self, column: str, name: str = "verdict") -> Counter[str]:
         """Values that mean nothing, each of a list of them."""
         plain = {one: own for one, own in self._columns.items() if FieldName.of(one).family not in ("verdict", "label")}
@@ -478,7 +489,7 @@ def _spread_value(spread: Spread, data: Mapping[str, Any]) -> str:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and value.lstrip().startswith("["))
+    return isinstance(value, list) or (isinstance(value, str) and re.match(r"\s*\[(?!\[)", value) is not None)
 
 
 def _level(name: str) -> int:

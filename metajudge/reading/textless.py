@@ -19,6 +19,9 @@ _NO_TEXTS: Final = frozenset((*FIELDS["rationale"], *FIELDS["reference"], *FIELD
 """Columns whose texts are neither a question nor a response."""
 
 
+_MARKED: Final = re.compile(r"\[\[[AB](?:[<>=]{1,2}[AB])?\]\]|[AB][<>=]{1,2}[AB]")
+
+
 def completed(mapping: FieldMap, columns: Sequence[str], survey: Survey) -> FieldMap:
     """The mapping with empty texts in place of those that a table does not have.
 
@@ -57,7 +60,7 @@ def responses_of(mapping: FieldMap, survey: Survey) -> tuple[str, ...] | None:
     the values rank names that are no ids.
     """
     if mapping.model_columns:
-        return tuple(mapping.model_columns)
+        return tuple(sorted(mapping.model_columns))
     values = list[Any]()
     for field, column in mapping.columns.items():
         if FieldName.of(field).family not in ("verdict", "label"):
@@ -80,14 +83,17 @@ def responses_of(mapping: FieldMap, survey: Survey) -> tuple[str, ...] | None:
 
 
 def _compare(values: Iterable[Any], mapping: FieldMap) -> bool:
-    """Whether values are verdicts on two responses."""
-    vocabulary, kinds = Vocabulary(mapping.values, categories=True), set[type]()
-    try:
-        for value in {str(one): one for one in _drawn(values)}.values():
-            kinds.add(type(vocabulary.read(value, ("A", "B"), {})))
-    except UnknownValueError:
-        return False
-    return Pairwise in kinds and kinds <= {Pairwise, NoVerdict}
+    """Whether values are verdicts on two responses: all of them, or some by a mark or a word for a tie."""
+    vocabulary, kinds, marked = Vocabulary(mapping.values, categories=True), set[type](), False
+    for value in {str(one): one for one in _drawn(values)}.values():
+        marked |= isinstance(value, str) and _MARKED.fullmatch(value.strip()) is not None
+        try:
+            found = vocabulary.read(value, ("A", "B"), {})
+        except UnknownValueError:
+            found = None
+        marked |= isinstance(found, Pairwise) and found.is_tie
+        kinds.add(type(found))
+    return marked or (Pairwise in kinds and kinds <= {Pairwise, NoVerdict})
 
 
 def _drawn(values: Iterable[Any]) -> Iterator[Any]:

@@ -65,7 +65,7 @@ def test_a_folder_of_one_record_a_file_is_a_table_of_them(write: Write, record: 
         folder = write(f"r/{n}.json", json.dumps(row, indent=1)).parent
     source = open_judgments([folder])
     assert [str(one.verdict) for one in source] == ["0", "1", "2"]
-    assert source.formats == {str(folder): "folder of records, mapped"}
+    assert source.formats == {str(folder): "folder of JSON objects, mapped"}
     for n in range(2):
         folder = write(f"own/{n}.json", json.dumps(record(f"j{n}"), indent=1)).parent
     assert [one.id for one in open_judgments([folder])] == ["j0", "j1"]

@@ -114,4 +114,4 @@ def name_of_keys(records: Sequence[Any]) -> str | None:
     found = guess_mapping(list(dict.fromkeys(name for row in first for name in row.data)), first).mapping
     if {"id", "item_id"} & found.columns.keys() or any({"id", "item_id"} & row.data.keys() for row in first):
         return None
-    return "id" if "question" in found.columns or found.response_ids else "item_id"
+    return "id" if any(found.columns.get(name) for name in ("question", "responses.A")) else "item_id"
