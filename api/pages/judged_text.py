@@ -13,6 +13,7 @@ from typing import Any, Literal
 import nh3
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import link
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.texmath import index as texmath
@@ -214,6 +215,7 @@ def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": True})
     parser.enable(["table", "strikethrough"]).disable(["image", "code"])  # indented prose is not code
     parser.use(texmath_plugin, delimiters="brackets")
+    parser.inline.ruler.at("link", _closed(link, "]"))
     for rule in texmath.rules["brackets"]["inline"]:
         parser.inline.ruler.at(rule["name"], _closed(texmath.make_inline_func(rule), "\\)"))
     for rule in texmath.rules["brackets"]["block"]:
@@ -233,7 +235,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _closed(rule: Callable[..., bool], closing: str) -> Callable[..., bool]:
-    """A rule for formulas that is asked only where one may end: it reads to the end of the text at every opening."""
+    """A rule of formulas or links, asked only where one may end: it reads far ahead at every opening."""
 
     def asked(state: Any, *place: Any) -> bool:
         text, last = state.env.get(closing, (None, -1))

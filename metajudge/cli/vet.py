@@ -5,7 +5,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -143,7 +143,7 @@ def vet(
     far = "://" in (out or "")
     out_file = None if out is None else near(out) if far else Path(out)
     page = None if no_page or as_json or report or dry_run else page_path(inputs)
-    if page is not None and page.exists() and PAGE_MARK not in page.read_text("utf-8", "replace"):
+    if page is not None and page.exists() and not _is_page(page):
         say(f"{page} is another file and is not overwritten: no page is written (--report NAME.html names one)")
         page = None
     check_apart(inputs, [out_file, markdown, page, *(report or ())])
@@ -220,6 +220,7 @@ def vet(
             if page is None:
                 raise
             say(f"no page is written: {error}")
+            told = replace(told, reports=())
     if markdown is not None:
         write_text(markdown, told.markdown())
     (told.print_json if as_json else told.print_text)()
@@ -241,6 +242,13 @@ def page_path(inputs: Sequence[str]) -> Path:
     """The default path of the page: in the working directory, named after the input."""
     name = Path(inputs[0]).name.partition(".")[0] if len(inputs) == 1 and inputs[0] != "-" else ""
     return Path(f"{name or 'metajudge'}.vet.html")
+
+
+def _is_page(path: Path) -> bool:
+    try:
+        return PAGE_MARK in path.read_text("utf-8", "replace")
+    except OSError:  # a folder, or what may not be read
+        return False
 
 
 def _engine(name: str, workers: int | None) -> Callable[..., Engine]:

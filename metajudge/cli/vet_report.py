@@ -87,7 +87,8 @@ class Told:
         if not shown:
             return []
         rest = len(self.summary.read_first) - len(shown)
-        more = [f"  ... and {rest} more: on the page, and with --json"] if rest else []
+        where = "on the page, and with --json" if self.reports else "with --json"
+        more = [f"  ... and {rest} more: {where}"] if rest else []
         return ["", "Read first, the most doubtful first:", *(f"  {one.line()}" for one in shown), *more]
 
     def markdown(self) -> str:

@@ -113,7 +113,7 @@ def evidence_of(assessment: Assessment) -> Iterator[str]:
     """The evidence on a judgment in words.
 
     Yields:
-        A phrase for each signal that is more than the normal case; the reason for the decision where there is none.
+        One phrase for each signal that differs from its usual state; if none does, the reason for the decision.
     """
     told = False
     for name, signal in (assessment.signals or {}).items():

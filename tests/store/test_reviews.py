@@ -135,7 +135,7 @@ class TestClaims:
         await store.reviews.decide(decision(), now=NOW)
         assert await claimed(store, "ada ") is None
 
-    async def test_what_somebody_has_is_not_given_to_another(self, store):
+    async def test_a_claimed_review_is_given_to_no_other_reviewer(self, store):
         await store.reviews.open([review()])
         assert await claimed(store, "ada") == "r1"
         assert await claimed(store, "bob") is None

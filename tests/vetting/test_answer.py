@@ -143,9 +143,15 @@ def test_running_again_is_no_other_answer_and_the_page_of_another_program_stays(
     again = run("vet", "in.jsonl").stdout.splitlines()
     again = again[again.index("") + 1 :]
     assert again[: first.index("")] == first[: first.index("")]
-    (tmp_path / "in.vet.html").write_text("mine")
+    page = tmp_path / "in.vet.html"
+    page.write_text("mine")
     assert "in.vet.html is another file" in run("vet", "in.jsonl").stderr
-    assert (tmp_path / "in.vet.html").read_text() == "mine"
+    assert page.read_text() == "mine"
+    page.unlink()
+    page.mkdir()
+    done = run("vet", "in.jsonl")
+    assert (done.code, "in.vet.html is another file" in done.stderr) == (0, True)
+    assert "on the page" not in done.stdout
 
 
 @pytest.mark.parametrize("key", ["id", "item_id", "pair"])

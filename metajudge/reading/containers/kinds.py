@@ -151,10 +151,6 @@ _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
-_DAMAGE_OF_ZIP = (zipfile.BadZipFile, struct.error, NotImplementedError)
-"""What the library raises for damaged headers; the last one for a method of compression that it does not know."""
-
-
 def read_object(source: Source) -> dict[str, Any]:
     """The object that a file contains.
 
@@ -215,7 +211,7 @@ def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
         return _unpacked(source, info) if info.compress_type == _ZSTANDARD else archive.read(name)
     except KeyError:
         raise InputError(f"{source.name} has no member {name}") from None
-    except (*DAMAGE, *_DAMAGE_OF_ZIP) as error:
+    except (*DAMAGE, zipfile.BadZipFile, struct.error, NotImplementedError) as error:  # the last: unknown compression
         raise InputError(f"{source.name}: {name} is damaged ({error})") from None
 
 
