@@ -24,13 +24,14 @@ from metajudge.reading.containers.typed_tables import dataset_folders, dataset_t
 from metajudge.reading.conversations import text_of
 from metajudge.reading.formats.known import APART, OWN, Format, Part, format_of, formats, object_reader
 from metajudge.reading.formats.scored_runs import joined
-from metajudge.reading.guesses import Guess
+from metajudge.reading.guesses import MISSING, Guess
 from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FLAGS, TEXTS, FieldMap, Wording, check_columns, own_columns, quoted
 from metajudge.reading.reader import Reader
 from metajudge.reading.saved_maps import saved_map
 from metajudge.reading.seen import column_lines, cut, samples
+from metajudge.reading.textless import completed
 
 SNIFFED_LINES: Final = 1_000
 """How many lines are looked at for a record of a known format."""
@@ -114,7 +115,8 @@ def reader_of(table: Table, mapping: FieldMap, container: Container | None = Non
         mapping = found.completed(table.columns(), mapping)
     by_columns = isinstance(found, Format) and found.by_columns
     if (mapped := _mapping_of(table, mapping, plain=not isinstance(found, Format), by_columns=by_columns)) is not None:
-        return _mapped(table, mapped, wording)
+        check_columns(mapped, table.columns(), source.name)
+        return _table(table, mapped, said, wording) if mapped.missing() else _mapped(table, mapped, wording)
     if isinstance(found, Format):
         if found.part is not None:
             raise InputError(f"{source.name} contains {APART[found.part]}")
@@ -187,18 +189,20 @@ def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader
         return langsmith.test_results(table, given.values)
     if {"input", "output_1", "output_2", "results"} <= set(columns):
         return llmbar.ResultFile(table.source)  # which says that only its folders name the judge
-    direct = FieldMap(columns=own_columns(columns)).updated(constants=given.constants, values=given.values)
+    direct = FieldMap(columns=own_columns(columns)).updated(given.columns, given.constants, given.values)
     if not direct.missing():
         return _mapped(table, direct, wording)
     name, survey = table.source.name, table.survey()
     if not columns or not any(row.data for row in survey.rows):
         raise InputError(f"{name} contains no judgment that can be read: {said or 'no row has a value'}; {FORMATS}")
     guess = guess_mapping(columns, survey.rows)
-    if guess.is_whole:
-        stem = {} if "judge" in given.constants or "judge" not in guess.mapping.missing() else {"judge": stem_of(name)}
-        mapping = guess.mapping.updated(constants=stem | given.constants, values=given.values)
+    mapping = completed(guess.with_given(given), columns, survey)
+    questions = [one for one in guess.questions(given) if one != MISSING["judge"]]
+    if not {*mapping.missing()} - {"judge"} and not questions and guess.is_sure(given):
+        if "judge" in mapping.missing():
+            mapping = mapping.updated(constants={"judge": stem_of(name)})
         return _mapped(table, mapping, wording, f"{name} is read by the names of its columns: {mapping.to_flags()}")
-    raise OpenQuestionsError(without_secrets(_seen(table, guess, survey, given, wording)))
+    raise OpenQuestionsError(without_secrets(_seen(table, mapping, guess, survey, given, wording)))
 
 
 TO_GIVE: Final = {
@@ -216,15 +220,13 @@ def missing_of(mapping: FieldMap) -> list[str]:
     return [one for one in missing if one not in TEXTS or not set(TEXTS) <= set(missing)]
 
 
-def _seen(table: Table, guess: Guess, survey: Survey, given: FieldMap, wording: Wording) -> str:
+def _seen(table: Table, mapping: FieldMap, guess: Guess, survey: Survey, given: FieldMap, wording: Wording) -> str:
     """What was seen of a table, what is missing, and the one option to give."""
     name, columns = table.source.name, table.columns()
-    mapping = guess.mapping.updated(constants=given.constants, values=given.values)
     shown = list(dict.fromkeys([*columns[:SHOWN_COLUMNS], *(one.column for one in guess.fields)]))
     lines = column_lines(shown, {one: samples(survey, one) for one in shown}, mapping, {})
     lines += [f"  and {len(columns) - SHOWN_COLUMNS} more columns"] * (len(columns) > SHOWN_COLUMNS)
-    open_ = [one for one in guess.problems if not one.startswith("no column ")]
-    lines += [f"  {one}" for one in open_ if not (given.values and "say what each means" in one)]
+    lines += [f"  {one}" for one in guess.questions(given) if not one.startswith("no column ")]
     missing = missing_of(mapping)
     what = f"Missing: {', '.join(missing)}." if missing else "Nothing is missing, but some of it is guessed."
     parts = [f"{field}={column}" for field, column in mapping.columns.items()]

@@ -43,11 +43,37 @@ class Guess:
         columns = {one.field: one.column for one in self.fields}
         return FieldMap(columns=columns, constants=self.texts, values=self.values)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is left to ask but, perhaps, the judge's name, and no column is a mere possibility."""
-        open_ = set(self.mapping.missing()) - {"judge"} or {one for one in self.problems if one != MISSING["judge"]}
-        return not (open_ or self.values or any(one.confidence == "low" for one in self.fields))
+    def with_given(self, given: FieldMap) -> FieldMap:
+        """The mapping, in which what is given goes before what is guessed."""
+        families = ("responses.", "models.") if given.response_ids else ()
+        columns = {
+            name: column
+            for name, column in self.mapping.columns.items()
+            if column not in given.columns.values() and name not in given.constants and not name.startswith(families)
+        }
+        texts = (
+            {} if given.response_ids else {name: one for name, one in self.texts.items() if name not in given.columns}
+        )
+        return FieldMap(
+            columns=given.columns | columns | given.columns,
+            constants=texts | given.constants,
+            values=self.values | given.values,
+        )
+
+    def questions(self, given: FieldMap) -> list[str]:
+        """What a person must say that is not given."""
+        answered = {name.split(".")[0] for name in (*given.columns, *given.constants)}
+        return [
+            problem
+            for problem in self.problems
+            if not any(f"--map {name}" in problem for name in answered)
+            and not (given.values and ("taken for" in problem or "say what each means" in problem))
+        ]
+
+    def is_sure(self, given: FieldMap) -> bool:
+        """Whether no column that is not given is a mere possibility, and no value's meaning is."""
+        fields = [one for one in self.fields if one.field not in given.columns and one.field not in given.constants]
+        return not self.values and all(one.confidence != "low" for one in fields)
 
 
 MISSING: Final = {

@@ -34,7 +34,7 @@ from metajudge.types import Category, letters
 
 _BY_NAME: Final = (
     *("question", "judge", "id", "item_id", "rationale", "turn", "category", "reference", "instruction", "order"),
-    *("swapped", "no_verdict", "meta"),
+    *("swapped", "no_verdict", "meta", "meta.time", "meta.judge_version", "meta.prompt_version"),
 )
 """Fields that are found by the names of columns; one that comes first takes its column first."""
 _MARKS: Final = frozenset(("note", "nota", "voto", "notation", "evaluation"))
@@ -81,7 +81,9 @@ class _Guesser:
         self._find_labels()
         self._find_reasons()
         for name in _BY_NAME:
-            if name not in self._fields and (name != "turn" or self._chats()):
+            if name in self._fields or (name == "turn" and not self._chats()):
+                continue
+            if not name.startswith("meta.") or "annotator" not in self._fields:  # a time may be the label's
                 self._find_by_name(name)
         self._find_by_values()
         self._find_question_in_chat()

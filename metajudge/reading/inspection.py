@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from metajudge.errors import InputError
 from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
@@ -21,7 +21,7 @@ from metajudge.reading.guesses import FieldGuess
 from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.joined_labels import JoinReport
 from metajudge.reading.mapped import MappedTable
-from metajudge.reading.mapping import ASKED, TEXTS, FieldMap, check_columns, quoted
+from metajudge.reading.mapping import ASKED, FieldMap, check_columns, quoted
 from metajudge.reading.people import PeopleCount, PeopleOnlyError
 from metajudge.reading.reader import attempt
 from metajudge.reading.right_rules import RightRules
@@ -35,15 +35,6 @@ Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
 _PLACEHOLDER = "(judge not named)"
 MOST_WORDS = 20
-BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
-    "meta.time": ("time", "timestamp", "created_at", "judged_at", "datetime", "date"),
-    "meta.judge_version": ("judge_version", "model_version", "version", "snapshot", "revision"),
-    "meta.prompt_version": ("prompt_version", "prompt_name", "prompt_template"),
-}
-"""What an audit uses beside a verdict -> the columns that may hold it, the likeliest first."""
-
-TOLERATED: Final = 0.1
-"""Rows that cannot be read, to those that can, at most: with more of them the guess is wrong."""
 
 
 def counts_of(facts: Verdicts | None, rules: Mapping[VerdictKind, Right]) -> dict[str, Any]:
@@ -185,16 +176,16 @@ def inspect_input(
         known = given or saved_map(name) or FieldMap()
         check_columns(known, table.columns(), name)
         guess = guess_mapping([one for one in table.columns() if one not in dropped], survey.rows)
-    mapping = _merged(guess.mapping, known)
+    mapping = guess.with_given(known)
     try:
         found = counted(mapping)
-        found.problems = [*(() if mapping.missing() else _open(guess.problems, known)), *found.problems]
+        found.problems = [*(() if mapping.missing() else guess.questions(known)), *found.problems]
     except LabelsError:
         raise
     except InputError as error:
         found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
         found.verdicts = guess.verdicts
-        found.problems = [*(_open(guess.problems, known) or [str(error)]), *_as_items(mapping, name)]
+        found.problems = [*(guess.questions(known) or [str(error)]), *_as_items(mapping, name)]
         if not set(mapping.missing()) - {"judge"}:
             named = mapping.updated(constants={"judge": _PLACEHOLDER}) if "judge" in mapping.missing() else mapping
             _preview(found, MappedTable(table, named, survey=False), survey.rows)
@@ -295,80 +286,9 @@ def _preview(found: Inspection, reader: MappedTable, rows: Sequence[Line]) -> No
             found.problems.append(str(record))
 
 
-def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
-    """A guess, overridden by what was given."""
-    families = ("responses.", "models.") if given.response_ids else ()
-    columns = {
-        name: column
-        for name, column in guess.columns.items()
-        if column not in given.columns.values() and name not in given.constants and not name.startswith(families)
-    }
-    values = guess.values | given.values
-    texts = (
-        {} if given.response_ids else {name: one for name, one in guess.constants.items() if name not in given.columns}
-    )
-    return FieldMap(columns=given.columns | columns | given.columns, constants=texts | given.constants, values=values)
-
-
-def _open(problems: Sequence[str], given: FieldMap) -> list[str]:
-    """The problems of a guess that flags do not answer."""
-    answered = {*given.columns, *given.constants}
-    return [
-        problem
-        for problem in problems
-        if not any(f"--map {name.split('.')[0]}" in problem for name in answered)
-        and not (given.values and ("taken for" in problem or "say what each means" in problem))
-    ]
-
-
 def _table(name: str, known: FieldMap | None) -> Table | None:
     try:
         table = next(iter(tables_in(Source(Path(name), name))), None)
         return None if table is None else wrapped_table(table, is_written_whole, known) or table
     except InputError:
         return None
-
-
-def guess_table(name: str, given: FieldMap | None = None) -> FieldMap | None:
-    """The guessed mapping of a table that nothing else says how to read; what is given is not guessed.
-
-    A table without a column for the judge gets one judge, named after the file.
-
-    Args:
-        name: the path.
-        given: the part of the mapping that was given.
-
-    Returns:
-        None for an input that needs no guess, and where the guess leaves many rows unread, or fields open.
-
-    Raises:
-        InputError: the input is missing or of no kind that is known.
-    """
-    found = inspect_input(name, given, records=0)
-    mapping = found.mapping
-    if found.origin == "guessed" and mapping is not None and set(mapping.missing()) - set(TEXTS) == {"judge"}:
-        named = (given or FieldMap()).updated(constants={"judge": Path(name).stem})
-        found = inspect_input(name, named, records=0)
-        mapping = found.mapping
-    complete = found.judgments and (found.rejects or 0) <= TOLERATED * found.judgments
-    if found.origin != "guessed" or mapping is None or not complete:
-        return None
-    return mapping.updated(_beside(found.columns, mapping))
-
-
-def guess_tables(names: Sequence[str], given: FieldMap | None = None) -> FieldMap | None:
-    """One guessed mapping for several inputs; None where they would need different ones."""
-    if "-" in names:
-        return None
-    try:
-        guesses = [guess_table(name, given) for name in names]
-    except InputError:
-        return None  # opening the inputs says what is wrong
-    first = guesses[0] if guesses else None
-    return first if all(one == first for one in guesses) else None
-
-
-def _beside(columns: Sequence[str], mapping: FieldMap) -> dict[str, str]:
-    free = {name.casefold(): name for name in columns if name not in mapping.used_columns}
-    found = {target: [free[name] for name in names if name in free] for target, names in BESIDE.items()}
-    return {target: names[0] for target, names in found.items() if names and target not in mapping.columns}
