@@ -198,7 +198,8 @@ def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader
     guess = guess_mapping(columns, survey.rows)
     mapping = completed(guess.with_given(given), columns, survey)
     questions = [one for one in guess.questions(given) if one != MISSING["judge"]]
-    if not {*mapping.missing()} - {"judge"} and not questions and guess.is_sure(given):
+    known = {"judge"} if wording.flags else set[str]()  # a file names its one judge, a frame does not
+    if not {*mapping.missing()} - known and not questions and guess.is_sure(given):
         if "judge" in mapping.missing():
             mapping = mapping.updated(constants={"judge": stem_of(name)})
         return _mapped(table, mapping, wording, f"{name} is read by the names of its columns: {mapping.to_flags()}")
@@ -233,6 +234,7 @@ def _seen(table: Table, mapping: FieldMap, guess: Guess, survey: Survey, given: 
     parts += [*(f"{field}:={text}" for field, text in mapping.constants.items()), *(TO_GIVE[one] for one in missing)]
     means = f" and {wording.meanings(mapping.values)}" if mapping.values else ""
     asks = f" (`metajudge import {quoted(name)}` asks)" if wording.flags else ""
+    asks += f"; {wording.one_judge()}" if "judge" in missing and not wording.flags else ""
     give = f"{what} Give {wording.mapped(','.join(parts))}{means}{asks}"
     return "\n".join([f"{name} is a table of no known format:", *lines, give])
 

@@ -174,7 +174,8 @@ class _Guesser:
         if not found or (len(found) == 1 and named(FIELDS["judge"], self._free) is not None):
             return False
         people = any(is_label_name(name) for name in self._free)
-        if wrote or not (self._ids or people):
+        explained = any(one.what == "reason" for one in said.values())
+        if wrote or not (self._ids or people or explained):
             shown = ", ".join(map(repr, found.values()))
             self._problems.append(
                 f"{shown} may be what models got, or what they said as judges: --map verdict.JUDGE=COLUMN"

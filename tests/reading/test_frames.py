@@ -147,7 +147,7 @@ def test_any_frame_is_read_by_a_mapping_and_meanings(words: Any, mapping: Any, v
         (FRAME, MAP, {"judge": "g"}, r'values=\{"1": "MEANING", "2": "MEANING"\}'),
         (FRAME, MAP, {}, 'judge="NAME"'),
         (FRAME, "nonsense", {"judge": "g"}, "is not FIELD=COLUMN"),
-        (FRAME, "question=p,verdict=w", {"judge": "g"}, r"no column is mapped to responses\.A"),
+        (FRAME, "question=p,verdict=w", {"judge": "g"}, r"Missing: responses\.A"),
         (FRAME, MAP, {"judge": "g", "values": ["A", "B"]}, "values is a list: give a dict of meanings"),
         # A word of the label names the column of the label.
         (

@@ -122,7 +122,6 @@ def test_bad_lines_are_left_out_with_reasons_not_guessed(write: Write, first: st
         ("b.csv", "voter,score\nx,1\n", "make no ballots"),
         ("b.csv", "a,a\n1,2\n", "several columns named 'a'"),
         ("b.csv", "", "has no header"),
-        ("b.csv", b"voter,ranking\nx,caf\xe9 > b", "not UTF-8"),
         ("x.soc", "nothing of the kind\n", "begins neither with '#'"),
         ("x.soc", "# DATA TYPE: wmd\n# ALTERNATIVE NAME 1: a\n1: 1\n", "of type 'wmd'"),
         ("x.soc", "# DATA TYPE: soc\n1: 1\n", "names no candidates"),

@@ -164,10 +164,9 @@ def test_a_table_with_usual_names_is_read_without_a_question(tmp_path, monkeypat
     assert done.code == 0, done.stderr
     assert (done.json()["judgments"], done.json()["found"][0]) == (40, "40 pairs by owl on 40 questions")
     assert "in.csv is read by the names of its columns: --map verdict=verdict" in done.stderr
-    for unclear in (table.replace("verdict", "result", 1), table.replace(",A\n", ",1\n").replace("tie", "2")):
-        (tmp_path / "in.csv").write_text(unclear)
-        refused = run("vet", "in.csv")
-        assert (refused.code, "`metajudge import in.csv` asks" in refused.stderr) == (2, True), refused.stdout
+    (tmp_path / "in.csv").write_text(table.replace(",A\n", ",1\n").replace("tie", "2"))
+    refused = run("vet", "in.csv")
+    assert (refused.code, "`metajudge import in.csv` asks" in refused.stderr) == (2, True), refused.stdout
 
 
 def test_on_a_terminal_what_a_table_leaves_open_is_asked(tmp_path, monkeypatch):

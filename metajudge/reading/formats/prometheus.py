@@ -36,6 +36,7 @@ PREFERENCES: Final = Records(
 
 
 _MODEL: Final = "model_name|response_model_name"
+_JUDGE: Final = "judge_model|judge_model_name|eval_model_name"
 
 
 def _asked(record: Record) -> Any:
@@ -50,7 +51,7 @@ def _scored(record: Record) -> Iterator[Score]:
             human = judge == "human"
             yield Score(value=key, judge=None if human else f"={judge}", reason=f"{judge}_feedback", by="annotator")
     if "score" in record:
-        yield Score(value="score", judge="judge_model|judge_model_name", reason="feedback")
+        yield Score(value="score", judge=_JUDGE, reason="feedback")
 
 
 BIGGEN: Final = Records(
