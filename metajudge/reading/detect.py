@@ -116,7 +116,8 @@ def reader_of(table: Table, mapping: FieldMap, container: Container | None = Non
     by_columns = isinstance(found, Format) and found.by_columns
     if (mapped := _mapping_of(table, mapping, plain=not isinstance(found, Format), by_columns=by_columns)) is not None:
         check_columns(mapped, table.columns(), source.name)
-        return _table(table, mapped, said, wording) if mapped.missing() else _mapped(table, mapped, wording)
+        partial = mapped.missing() and completed(mapped, table.columns(), table.survey()).missing()
+        return _table(table, mapped, said, wording) if partial else _mapped(table, mapped, wording)
     if isinstance(found, Format):
         if found.part is not None:
             raise InputError(f"{source.name} contains {APART[found.part]}")
@@ -197,7 +198,7 @@ def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader
         raise InputError(f"{name} contains no judgment that can be read: {said or 'no row has a value'}; {FORMATS}")
     guess = guess_mapping(columns, survey.rows)
     mapping = completed(guess.with_given(given), columns, survey)
-    questions = [one for one in guess.questions(given) if one != MISSING["judge"]]
+    questions = [one for one in guess.questions(given) if one not in MISSING.values()]
     known = {"judge"} if wording.flags else set[str]()  # a file names its one judge, a frame does not
     if not {*mapping.missing()} - known and not questions and guess.is_sure(given):
         if "judge" in mapping.missing():
@@ -216,9 +217,9 @@ TO_GIVE: Final = {
 
 
 def missing_of(mapping: FieldMap) -> list[str]:
-    """Required fields that a mapping lacks; texts are none of them where it has no texts at all."""
+    """Required fields that a mapping lacks; texts are none of them where it has neither texts nor verdicts."""
     missing = mapping.missing()
-    return [one for one in missing if one not in TEXTS or not set(TEXTS) <= set(missing)]
+    return [one for one in missing if one not in TEXTS or mapping.verdicts or not set(TEXTS) <= set(missing)]
 
 
 def _seen(table: Table, mapping: FieldMap, guess: Guess, survey: Survey, given: FieldMap, wording: Wording) -> str:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from metajudge.errors import InputError
+from metajudge.reading import FieldMap, open_judgments
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.guesses import Guess
 from metajudge.reading.guessing import guess_mapping
-from metajudge.reading.inspection import guess_table, guess_tables
 from metajudge.reading.names import is_judges_name, is_label_name
 from tests.reading.conftest import Write
 
@@ -177,18 +178,23 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_usual_names_are_read_with_time_and_version_beside(write: Write) -> None:
-    mapping = guess_table(write("a.csv", HEAD, *ROWS).name)
+    mapping = open_judgments([write("a.csv", HEAD, *ROWS).name]).mapping
     taken = {"verdict": "grade", "meta.time": "timestamp", "meta.judge_version": "model_version"}
     assert taken.items() <= mapping.columns.items()
     assert mapping.constants == {}
     # One judge without a column is named after the file.
     bare = [line.replace(",owl,", ",").replace(",judge,", ",") for line in (HEAD, *ROWS)]
-    assert guess_table(write("gpt-4o.csv", *bare).name).constants == {"judge": "gpt-4o"}
+    assert open_judgments([write("gpt-4o.csv", *bare).name]).mapping.constants == {"judge": "gpt-4o"}
+    # Where rows are labels of several people, the time may be the label's.
+    people = [f"{line},anna,{line[-1]}" for line in ROWS]
+    mapping = open_judgments([write("p.csv", f"{HEAD},annotator,label", *people).name]).mapping
+    assert "meta.time" not in mapping.columns
 
 
-def test_what_needs_no_guess_or_leaves_much_open_gets_none(write: Write) -> None:
-    bad = [f"x{n},,,,perhaps,," for n in range(10)]
-    assert guess_table(write("bad.csv", HEAD, *ROWS, *bad).name) is None
-    other = write("b.csv", "qid,prompt,output_1,output_2,judge,winner", "1,x,y,z,owl,A").name
-    for names in ([write("a.csv", HEAD, *ROWS).name, other], ["-"], ["missing.csv"]):
-        assert guess_tables(names) is None
+def test_what_is_given_goes_before_the_guess(write: Write) -> None:
+    table = write("a.csv", f"{HEAD},second", *(f"{line},4" for line in ROWS)).name
+    given = open_judgments([table], mapping=FieldMap(columns={"verdict": "second"}, constants={"judge": "elm"}))
+    assert {(str(one.verdict), one.judge) for one in given} == {("4", "elm")}
+    bare = write("b.csv", HEAD.replace("grade", "zeta"), *ROWS).name
+    with pytest.raises(InputError, match=r"Missing: verdict\. Give --map .*judge:=elm"):
+        open_judgments([bare], mapping=FieldMap(constants={"judge": "elm"}))

@@ -9,7 +9,6 @@ from metajudge.evidence.verdicts import collected
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.scripted import ScriptedModel
 from metajudge.reading import open_judgments
-from metajudge.reading.inspection import guess_table
 from metajudge.reading.mapping import parse_map
 from metajudge.types import Judgment, Status
 from metajudge.vetting.engine import Engine
@@ -54,19 +53,19 @@ def test_a_table_of_verdicts_alone_is_read_and_says_so(tmp_path, text, verdicts,
     ("head", "cells", "mapped"),
     [
         ("item,by,said,truth,stuff", "q1,owl,A,A,which of these two answers is it", MAPPED),
-        ("item,by,said,truth", "q1,owl,A,A", "verdict=said,judge=by,label=truth"),
+        ("thing,by,said,truth", "q1,owl,A,A", "verdict=said,judge=by,label=truth"),
     ],
     ids=["a column that may be a text", "nothing tells items apart"],
 )
 def test_what_may_have_texts_or_has_no_items_is_asked_about(tmp_path, head, cells, mapped):
-    with pytest.raises(InputError, match=r"no column is mapped to question, responses\.A"):
+    with pytest.raises(InputError, match=r"Missing: question, responses\.A"):
         list(opened(tmp_path, f"{head}\n{cells}\n", mapped))
 
 
 def test_the_mapping_of_such_a_table_is_guessed(tmp_path):
     path = tmp_path / "verdicts.csv"
     path.write_text("item_id,judge,verdict,label\n" + "".join(f"q{n},owl,{'AB'[n % 2]},A\n" for n in range(20)))
-    assert guess_table(str(path)).columns.keys() == {"item_id", "judge", "verdict", "label"}
+    assert open_judgments([path]).mapping.columns.keys() == {"item_id", "judge", "verdict", "label"}
 
 
 def test_each_item_is_a_question_and_has_no_length():
