@@ -28,7 +28,7 @@ from metajudge.reading.names import (
     ruling_flag,
 )
 from metajudge.reading.spread import ONE_HOT, PREFIX, Spread, columns_in, find_spread
-from metajudge.reading.textless import completed, is_draws, responses_of
+from metajudge.reading.textless import MOST_RANKED, completed, is_draws, responses_of
 from metajudge.reading.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
 
@@ -130,6 +130,7 @@ class _Guesser:
             why = f"its name and that of another column differ in {mark} alone"
             self._take(f"responses.{mark}", name, "medium", why)
         self._find_named_columns(texts)
+        self._find_listed_responses()
         ids = self._ids
         if not ids and (single := named(FIELDS["response"], self._names)) is not None:
             self._take("responses.A", single, "medium", "the only column of responses: a grade")
@@ -139,6 +140,24 @@ class _Guesser:
             self._take(f"models.{mark}", name, "high", f"the name says {mark}")
         if ids == ("A",) and not models and (model := named(FIELDS["model"], self._free)) is not None:
             self._take("models.A", model, "medium", "the name")
+
+    def _find_listed_responses(self) -> None:
+        """Responses in one column: a list of as many in every row, or the answer at the end of a conversation."""
+        if self._ids or named(FIELDS["response"], self._names) is not None:
+            return
+        for name in self._names:
+            cells = list(map(nested, self._survey.cells(name)))
+            if not cells or not all(isinstance(one, list) and one for one in cells):
+                continue
+            chats = [one for one in map(chat_in, cells) if is_chat(one)]
+            if len(chats) == len(cells) and all(one[-1].get("role") == "assistant" for one in chats):
+                self._take("responses.A", name, "medium", "its last messages are answers")
+                return
+            texts = all(isinstance(text, str) for one in cells for text in one)
+            if about(f"{name}_1") == ("responses", "A") and texts and {len(one) for one in cells} == {len(cells[0])}:
+                for place in range(min(len(cells[0]), MOST_RANKED)):
+                    self._take(f"responses.{letters(place)}", f"{name}.{place}", "medium", f"it is in {name!r}")
+                return
 
     def _find_named_columns(self, names: Sequence[str]) -> None:
         """Responses in columns of any names, where a verdict is one of these names."""
@@ -374,8 +393,10 @@ class _Guesser:
                 self._take("question", question, "low", "its texts look like questions")
 
     def _is_filled(self, column: str) -> bool:
-        """Whether a column has short values: texts are answers of people, not labels."""
+        """Whether a column has short values: texts are answers of people, not labels, and objects have values."""
         values = self._survey.keys(column)
+        if any(isinstance(one, dict) and one.keys() != {"category"} for one in map(nested, self._survey.cells(column))):
+            return False
         return not values or (any(values) and all(len(value) <= _LONGEST_LABEL for value in values))
 
     def _is_judges_own(self, name: str) -> bool:
@@ -462,7 +483,8 @@ class _Guesser:
     def _ask_who_won(self, mapping: FieldMap) -> None:
         """Notes numbers in a column that says who won, where no texts say between how many."""
         for column in self._verdict_columns.values() if mapping.constants and len(mapping.response_ids) == 1 else ():
-            if not {*FIELDS["verdict"]}.isdisjoint(base_name(column).split("_")) and self._are_numbers(column):
+            numbers = any(re.fullmatch(r"[+-]?\d[\d.,]{0,20}", key) for key in self._survey.keys(column))
+            if numbers and not {*FIELDS["verdict"]}.isdisjoint(base_name(column).split("_")):
                 self._problems.append(known.asked("verdict", column, Counter(self._survey.keys(column)), several=True))
 
     def _unknown(self, column: str, name: str = "verdict") -> Counter[str]:

@@ -34,6 +34,8 @@ _ALONE: Final = frozenset(("llm", "ai", "autorater"))
 _INDEX: Final = re.compile(r"\d{1,3}|[a-h]")
 _GLUED: Final = re.compile(r"([a-z]+?)_?(\d{1,3})?")
 _MARKS: Final = "abcdefgh12345678"
+_DOT: Final = re.compile(r"\.(?=[^\W\d])")
+"""Between the parts of a path; the one in ``gpt-4.5`` divides nothing."""
 
 
 def base_name(column: str) -> str:
@@ -43,7 +45,7 @@ def base_name(column: str) -> str:
 
 def _last(column: str) -> str:
     bare = re.sub(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]", " ", column[: 2 * _LONGEST])
-    return re.split(r"\.(?=[^\W\d])", bare)[-1]
+    return _DOT.split(bare)[-1]
 
 
 def _folded(text: str) -> str:
@@ -130,11 +132,19 @@ def heard(column: str) -> Heard | None:
     """
     if len(column) > _LONGEST:
         return None
+    column = _with_object(column)
     found = _heard(_parts(column), column)
     if found is None or found.bare or not found.known:
         other = _heard(_parts(_camel(column)), column)
         found = found if other is None or (found is not None and (other.bare or not other.known)) else other
     return found
+
+
+def _with_object(column: str) -> str:
+    """The path to a value in an object that is named after people or a judge, as one name: ``human.score``."""
+    *_, parent, last = ["", *_DOT.split(column)]
+    said = last in _WORDS["value"] or last in _WORDS["reason"]
+    return f"{parent}_{last}" if said and parent and _by(_parts(parent)) else column
 
 
 def _heard(parts: list[str], column: str) -> Heard | None:

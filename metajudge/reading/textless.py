@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from metajudge.reading.containers.cells import nested
 from metajudge.reading.containers.tables import Survey
+from metajudge.reading.conversations import chat_in, is_chat
 from metajudge.reading.mapping import FieldMap, FieldName
 from metajudge.reading.names import FIELDS, base_name, heard
 from metajudge.reading.spread import ONE_HOT, PLACES, PREFIX, columns_in, is_tie_name
@@ -40,6 +41,8 @@ def completed(mapping: FieldMap, columns: Sequence[str], survey: Survey) -> Fiel
         return mapping
     free = [name for name in columns if name not in mapping.used_columns and not _is_no_text(name)]
     if any(len(text.split()) > MOST_WORDS for name in free for text in survey.texts(name)):
+        return mapping
+    if any(is_chat(chat_in(value)) for name in free for value in survey.cells(name)):
         return mapping
     ids = responses_of(mapping, survey) if lacks[1] else ()
     if ids is None:
