@@ -19,7 +19,8 @@ from metajudge.reading.containers import tables
 from metajudge.reading.containers.cells import cell, key_of
 from metajudge.reading.containers.kinds import table_of, tables_in, wrapped_table
 from metajudge.reading.containers.lines import Line, Reject, Source
-from metajudge.reading.containers.tables import csv_table, looks_like_csv, read_elements
+from metajudge.reading.containers.sheets import csv_table, looks_like_csv
+from metajudge.reading.containers.tables import read_elements
 from metajudge.types import Judgment
 
 ITEM = {"id": "q1", "question": "?", "responses": {"A": "x", "B": "y"}}
