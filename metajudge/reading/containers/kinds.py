@@ -100,11 +100,7 @@ def _is_line_of_its_own(head: bytes) -> bool:
 
 
 def table_of(source: Source, container: Container | None = None) -> Table:
-    """A file as a table of rows.
-
-    Raises:
-        InputError: it is none.
-    """
+    """A file as a table of rows; InputError where it is none."""
     found = container or container_of(source)
     if found is Container.ZIP:
         raise InputError(f"{source.name} is a zip archive; unpack it first")
@@ -122,11 +118,7 @@ _TABLES: Final[Mapping[Container, Callable[[Source], Table]]] = {
 
 
 def tables_in(source: Source) -> list[Table]:
-    """A file, the splits of a dataset on disk, or a folder of records as tables; none for another folder or an archive.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """A file, the splits of a dataset on disk, or a folder of records as tables; none for another folder or archive."""
     if source.path.is_dir():
         splits = [dataset_table(Source(split, str(split))) for split in dataset_folders(source.path)]
         records = None if splits else folder_table(source)
@@ -151,11 +143,7 @@ def members_of(source: Source) -> frozenset[str]:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
-    """The bytes of one member of a zip archive, compressed as zip files usually are, or with zstandard.
-
-    Raises:
-        InputError: the member is missing or damaged.
-    """
+    """The bytes of a member of a zip archive, perhaps packed with zstandard; InputError where there is none."""
     try:
         info = archive.getinfo(name)
         if info.file_size > MAX_OBJECT_BYTES:
@@ -176,11 +164,7 @@ def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
 
 
 def read_object(source: Source) -> dict[str, Any]:
-    """The object that a file contains.
-
-    Raises:
-        InputError: it is longer than :data:`MAX_OBJECT_BYTES`, no JSON, or no object.
-    """
+    """The object that a file contains; InputError where it is longer than :data:`MAX_OBJECT_BYTES`, or no object."""
     raw = head_of(source, MAX_OBJECT_BYTES + 1)
     if len(raw) > MAX_OBJECT_BYTES:
         raise InputError(
@@ -197,11 +181,7 @@ def read_object(source: Source) -> dict[str, Any]:
 
 
 def parsed_object(raw: bytes, name: str) -> dict[str, Any]:
-    """Parses an object in which numbers may be NaN, as Inspect writes them; an infinite number is its text.
-
-    Raises:
-        InputError: no JSON, or no object.
-    """
+    """Parses an object in which numbers may be NaN, as Inspect writes them; an infinite number is its text."""
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -245,13 +225,8 @@ def wrapped_table(
 ) -> Table | None:
     """The longest table in a file that is one JSON object, held in memory.
 
-    Args:
-        table: of the file's lines.
-        written: whether another tool writes such an object; that is read in its own way.
-        mapping: which column is what; an object that has these columns is itself a row.
-
-    Returns:
-        None where the file is no single object, where the object is itself a row, or contains no table.
+    None where the file is no single object, where another tool writes such an object, which is read in its own way,
+    or where the object is itself a row (as one with the columns of a mapping is), or contains no table.
 
     Raises:
         InputError: a key is given twice, or several lists have records of the same fields.
@@ -288,10 +263,7 @@ def _is_row(data: Mapping[str, Any], mapping: FieldMap | None) -> bool:
 
 
 def folder_table(source: Source) -> Table | None:
-    """The files of a folder as rows, where each contains one JSON object and all have the same fields; else None.
-
-    A record without an id has the name of its file.
-    """
+    """The files of a folder as rows, named by their files, where all are JSON objects of the same fields; else None."""
     files = [Source(path, f"{source.name}/{path.name}") for path in sorted(source.path.glob("*.json"))]
     try:
         first = [read_object(one) for one in files[:HEAD]]
@@ -322,14 +294,7 @@ _CELLS: Final = (("columns", "data"), ("columns", "rows"), ("header", "rows"), (
 
 
 class _Shape(NamedTuple):
-    """A table in an object.
-
-    Attributes:
-        what: it is, for people.
-        path: where it stands, empty for the object itself.
-        records: its rows; a row that is no object is no record.
-        keys: the name of each row beside it; None without any.
-    """
+    """A table in an object: what it is, where it stands (empty for the object itself), its rows, and their names."""
 
     what: str
     path: str
@@ -403,10 +368,7 @@ def _share_fields(values: Any) -> bool:
 
 
 def _name_of_keys(records: Sequence[Any]) -> str | None:
-    """What to call the name that stands beside a record: its id, or the item's where the records say nothing of it.
-
-    None where the records have ids of their own.
-    """
+    """What a name beside a record is: its id, or the item's; None where the records have ids of their own."""
     first = [row for row in entries_of(records[:_LOOKED_AT]) if isinstance(row.data, dict)]
     found = guess_mapping(list(dict.fromkeys(name for row in first for name in row.data)), first).mapping
     if {"id", "item_id"} & found.columns.keys() or any({"id", "item_id"} & row.data.keys() for row in first):

@@ -75,13 +75,7 @@ class TableRow(Line):
 
 
 class RunRow(TableRow):
-    """A part of a record, which is a run.
-
-    Args:
-        made: makes the run when it is read.
-        shown: the fields that are reported where it cannot be read.
-        most: bytes of them.
-    """
+    """A part of a record, which is a run that is made when it is read; of some fields, the first bytes are reported."""
 
     __slots__ = ("made", "most")
     made: Callable[[], Any]
@@ -139,8 +133,7 @@ def undamaged(source: Source) -> Iterator[None]:
 def open_bytes(source: Source) -> BinaryIO:
     """Opens a file: unpacked where its first bytes say gzip or zstd, UTF-16 as UTF-8, and old line ends as today's.
 
-    Raises:
-        InputError: the file cannot be opened, or its first bytes show another kind of file.
+    InputError: the file cannot be opened, or its first bytes show another kind of file.
     """
     return opened(source.path, source.name)
 
@@ -248,10 +241,7 @@ def parse_object(raw: bytes, constants: Constants = NO_CONSTANTS) -> dict[str, A
 
     A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
     bytes, which is cheap, and only a mismatch is looked at closely (a line that both repeats a key and writes
-    another one with space before its colon can slip through).
-
-    Raises:
-        BadLine: with the reason.
+    another one with space before its colon can slip through). BadLine has the reason.
     """
     try:
         data = orjson.loads(raw)
@@ -298,11 +288,7 @@ def _parse_carefully(raw: bytes, constants: Constants) -> Any:
 
 
 def require_characters(data: Any) -> None:
-    """Refuses texts that no UTF-8 file can contain: JSON can write half of a surrogate pair as an escape.
-
-    Raises:
-        BadLine: with the place of the first one.
-    """
+    """Refuses texts that no UTF-8 file can contain: JSON can write half of a surrogate pair as an escape."""
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -41,13 +41,9 @@ _NUMBER: Final = re.compile(r"[\d.,:%+/-]+")
 
 
 class Cells(NamedTuple):
-    """A row of a table that has no names yet.
+    """A row without names yet: the number of its first line, its bytes and cells, and what is wrong with it.
 
-    Attributes:
-        number: of its first line, or of the row of a sheet.
-        raw: as written in the file; empty in a sheet, and where the file is damaged.
-        cells: none where the row is blank, or cannot be read.
-        fault: what is wrong with the row; None where nothing is.
+    There are no bytes in a workbook, and where the file is damaged.
     """
 
     number: int
@@ -68,11 +64,7 @@ class Header(NamedTuple):
 
 
 def header_of(name: str, rows: Sequence[Cells]) -> Header:
-    """The header among the first rows: the first one, one below a title, or two rows of groups and names.
-
-    Args:
-        name: of the file, for messages.
-        rows: the first rows that are not blank.
+    """The header among the first rows that are not blank: the first one, one below a title, or groups and names.
 
     Raises:
         InputError: there is none, two columns have one name, or two rows may name the columns.
@@ -140,11 +132,7 @@ def _is_below_titles(tops: Sequence[Sequence[str]], at: int, written: Sequence[A
 
 
 def _joined(name: str, rows: Sequence[Cells], tops: Sequence[list[str]]) -> list[str] | None:
-    """The names of a row of groups and a row of names; None where the first row alone is the header.
-
-    Raises:
-        InputError: it may be either.
-    """
+    """The names of a row of groups and a row of names; None where the first row alone is the header."""
     if len(tops) < 3:
         return None
     rest, width = tops[2:], max(map(len, tops[:2]))
@@ -184,13 +172,8 @@ def _headed(form: str, source: Source, rows: Callable[[], Iterator[Cells]], *, r
     """A table of rows under a header.
 
     A row whose last cells are missing has empty ones, where two of the first rows have nothing in them; another short
-    row, one with more cells than the header, one that a line break divided, and one with a fault are rejects.
-
-    Args:
-        form: what the table is, for people.
-        source: the file.
-        rows: its rows, anew at each call.
-        ragged: whether empty cells at the end of a row are never written.
+    row, one with more cells than the header, one that a line break divided, and one with a fault are rejects. In a
+    ragged table, empty cells at the end of a row are never written.
     """
 
     def parts() -> tuple[list[str], list[Cells], Iterator[Cells]]:
@@ -221,10 +204,10 @@ def _headed(form: str, source: Source, rows: Callable[[], Iterator[Cells]], *, r
         while row is not None:
             number, raw, cells, fault = row
             count, following = len(cells), next(left, None)
-            after = len(following.cells) if following and following.fault is None and count < usual else 0
+            after = len(following.cells) if count < usual and following and following.fault is None else 0
             if fault is not None:
                 yield source.reject(number, _reason(fault), raw[:EXCERPT] if isinstance(fault, csv.Error) else raw)
-            elif row.is_blank():
+            elif not any(cells) and row.is_blank():
                 pass
             elif following and count < width and after < width and count + after == width + 1 and not ragged:
                 lines = f"lines {number} and {following.number}"
@@ -262,11 +245,7 @@ _HEAD_BYTES: Final = 1 << 16
 
 
 def csv_table(source: Source) -> Table:
-    """Rows of a CSV file under a header; see :func:`csv_rows`.
-
-    A row with bytes that are not UTF-8 is a :class:`Reject` where the file has no older encoding. A quote that is
-    never closed is reported where it opens.
-    """
+    """Rows of a CSV file under a header; a row with a fault, as of :func:`csv_rows`, is a reject."""
     return _headed("CSV", source, partial(csv_rows, source))
 
 
@@ -274,14 +253,8 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
     """Every row of a CSV file (RFC 4180), the header and blank ones among them.
 
     A fault is a ``csv.Error`` (a quote in the wrong place, or one that is never closed and swallows what follows), a
-    ``UnicodeDecodeError``, or what reading a damaged file raises: then nothing follows.
-
-    Args:
-        source: the file.
-        delimiter: of cells; None for a tab in ``.tsv`` files, else for what mostly divides the first line.
-
-    Raises:
-        InputError: the file cannot be opened.
+    ``UnicodeDecodeError`` where the file has no older encoding, or what reading a damaged file raises: then nothing
+    follows. The delimiter is found in the file where it is None.
     """
     # The limit is the module's, for the whole process; it only ever grows here.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
@@ -297,9 +270,8 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
                 raw = raw.removeprefix(BOM)
                 if delimiter is None and _SEPARATOR.fullmatch(raw):
                     continue
-            if not pieces:
-                first = number
-            if sum(map(len, pieces)) <= MAX_LINE_BYTES:
+            first = first if pieces else number
+            if not pieces or sum(map(len, pieces)) <= MAX_LINE_BYTES:
                 pieces.append(raw)
             try:
                 text = raw.decode("utf-8")
@@ -307,7 +279,7 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
                 older = older_text(source, raw)
                 text = raw.decode("utf-8", "replace") if older is None else older
                 fault = error if older is None else fault
-            yield text.replace("\0", "") if "\0" in text else text
+            yield text.replace("\0", "")
 
     with open_bytes(source) as stream:
         reader = csv.reader(lines(stream), delimiter=found, strict=True)
@@ -375,9 +347,7 @@ def workbook_table(source: Source) -> Table:
     """Rows of the first sheet with the most of a table among the first rows of all.
 
     Numbers without a fraction are whole numbers, times are ISO 8601 texts, and a formula gives the value that was
-    saved with it. Rows are read one at a time; ``number`` is the row of the sheet.
-
-    Reading raises InputError: openpyxl is not installed, or the file cannot be read.
+    saved with it. Rows are read one at a time. Reading raises InputError where openpyxl is missing, too.
     """
     return _headed("Excel sheet", source, partial(_workbook_rows, source), ragged=True)
 

@@ -57,7 +57,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-_QUERY = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
+_EXTENSIONS: Final = ("autoinstall_known_extensions", "autoload_known_extensions")
+_QUERY: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
 
 
 def parquet_table(source: Source, only: str = "*") -> Table:
@@ -65,7 +66,7 @@ def parquet_table(source: Source, only: str = "*") -> Table:
 
     def columns() -> tuple[str, ...]:
         with parquet_connection(source) as connection:
-            return tuple(name for name, *_ in connection.execute(_QUERY + " LIMIT 0", [_pattern(source)]).description)
+            return tuple(name for name, *_ in connection.description)
 
     def rows() -> Iterator[Line | Reject]:
         import duckdb
@@ -93,21 +94,12 @@ def _pattern(source: Source) -> str:
 
 
 def parquet_connection(source: Source) -> Any:
-    """A connection that can read this file and no other, whatever stands in it.
-
-    Raises:
-        InputError: it is no Parquet file.
-    """
+    """A connection that can read this Parquet file and no other, whatever stands in it, and has its first columns."""
     import duckdb
 
     # One thread keeps the order of the rows with one row group in flight.
-    settings: dict[str, Any] = {
-        "threads": 1,
-        "memory_limit": _MEMORY,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    connection = duckdb.connect(":memory:", config=settings)
+    settings: dict[str, Any] = {"threads": 1, "memory_limit": _MEMORY}
+    connection = duckdb.connect(":memory:", config={**settings, **dict.fromkeys(_EXTENSIONS, False)})
     try:
         connection.execute("SET allowed_paths = $1", [[_pattern(source), str(source.path)]])
         connection.execute("SET enable_external_access = false")

@@ -54,11 +54,7 @@ def opened(path: Path, name: str) -> BinaryIO:
 
 
 def unzstd(packed: bytes, most: int) -> bytes:
-    """What is packed with zstd, up to so many bytes.
-
-    Raises:
-        OSError: it is damaged, or longer.
-    """
+    """What is packed with zstd; OSError where it is damaged, or has more bytes than these."""
     stream = io.BytesIO(packed)
     data = io.BufferedReader(_Pieces(_unpacked(stream), stream), _BUFFER).read(most + 1)
     if len(data) > most:
@@ -143,29 +139,21 @@ def older_encoding(path: Path, _changed: int) -> tuple[str, str, str] | None:
 
     A text of which one line is UTF-8 has none: the other lines are damaged.
     """
-    odd = {name: Counter[bool]() for name in _OLDER}
-    examples: dict[str, str] = {}
-    try:
-        with opened(path, str(path)) as stream:
+    for encoding, title in _OLDER.items():
+        with suppress(UnicodeDecodeError, *DAMAGE), opened(path, str(path)) as stream:
+            odd, example = Counter[bool](), ""
             for raw in iter(lambda: stream.readline(1 << 20), b""):
                 if raw.isascii():
                     continue
                 with suppress(UnicodeDecodeError):
                     raw.decode()
                     return None
-                for name in list(odd):
-                    try:
-                        text = raw.decode(name)
-                    except UnicodeDecodeError:
-                        del odd[name]
-                        continue
-                    odd[name].update(_odd_characters(f" {text} "))
-                    example = _EXAMPLE.search(text)
-                    examples.setdefault(name, example[0][:40] if example else "")
-    except DAMAGE:
-        return None
-    found = (name for name, faults in odd.items() if 20 * faults[True] <= faults.total())
-    return next(((name, _OLDER[name], examples[name]) for name in found if name in examples), None)
+                text = raw.decode(encoding)
+                odd.update(_odd_characters(f" {text} "))
+                example = example or _EXAMPLE.findall(text)[0][:40]
+            if example and 20 * odd[True] <= odd.total():
+                return encoding, title, example
+    return None
 
 
 def _odd_characters(text: str) -> Iterator[bool]:
