@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
@@ -149,9 +149,7 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
         answers: response id -> a text, a list with the messages of the answer, or a whole conversation.
         turn: the turn that was judged, from 1; None for the last one.
 
-    Raises:
-        BadLine: the parts do not make one conversation: other user's turns on one side, a question that is none of
-            them, roles that are unknown between several turns, a turn that is not there.
+    Raises BadLine: the parts do not make one conversation.
     """
     if type(question) is str and all(type(value) is str for value in answers.values()):
         return Exchange(question, dict(answers))
@@ -159,11 +157,10 @@ def exchange(question: Any, answers: Mapping[str, Any], turn: int | None = None)
     whole = {name: one for name, one in found.items() if one is not None}
     tails = {name: _reply(answers[name]) for name, one in found.items() if one is None}
     if whole:
-        spoken = {name: one.upto(turn) for name, one in whole.items()}
-        judged = _same_asked(spoken, answers)
-        history = _shared([one.said for one in spoken.values()])
-        tails |= {name: one.said[len(history) :] for name, one in spoken.items()}
-        text = _question(question, judged, next(iter(whole.values())))
+        spoken = {name: _upto(one, turn) for name, one in whole.items()}
+        history = _history_of(spoken, answers)
+        tails |= {name: one[len(history) :] for name, one in spoken.items()}
+        text = _question(question, next(iter(spoken.values())), next(iter(whole.values())))
     else:
         history = tuple(_said_in(question)) if is_chat(question) else ()
         asked = sum(_role_of(one) == "user" for one in question) if is_chat(question) else turn
@@ -229,45 +226,23 @@ def thinks(judgment: Judgment) -> bool:
     return REASONING in judgment.meta or any(REASONING in one for one in (judgment.item.metadata or {}).values())
 
 
-class _Conversation(NamedTuple):
-    """What came before the first turn, such as the system's message, and the turns, each from the user's message on."""
-
-    head: tuple[Said, ...]
-    turns: tuple[tuple[Said, ...], ...]
-
-    @property
-    def asked(self) -> list[Message]:
-        """What the assistant was given, without its own words."""
-        return [one.message for one in (*self.head, *(turn[0] for turn in self.turns))]
-
-    @property
-    def said(self) -> tuple[Said, ...]:
-        """All messages."""
-        return sum(self.turns, self.head)
-
-    def upto(self, turn: int | None) -> "_Conversation":
-        """The conversation as it was when a turn was judged; all of it for None."""
-        if turn is not None and turn > len(self.turns):
-            raise BadLine(f"turn {turn} is judged, and the conversation has {len(self.turns)}")
-        return _Conversation(self.head, self.turns[:turn])
+Spoken: TypeAlias = tuple[Said, ...]
+"""Turns, each from a message of the user on, perhaps with messages before the first one, such as the system's."""
 
 
-def _conversation_of(value: Any) -> _Conversation | None:
+def _conversation_of(value: Any) -> Spoken | None:
     """A list of messages as turns; None for what is no list of several messages with one of a user."""
     if not is_chat(value) or len(value) == 1:
         return None
     said = tuple(_said_in(value))
-    starts = [place for place, one in enumerate(said) if one.message.role == "user"]
-    tail = said[starts[-1] + 1 if starts else 0 :]
-    answers = sum(one.message.role == "assistant" for one in tail)
+    starts = _starts(said)
+    answers = sum(one.message.role == "assistant" for one in said[starts[-1] if starts else 0 :])
     if _role_of(value[-1]) not in ("assistant", "tool") or not answers:
         raise BadLine(
             f"the conversation ends with a message of {_named(value[-1])}, not with an answer of the assistant"
         )
-    if not starts:
-        if not _acts(said) and answers > 1:
-            raise BadLine("the messages are several answers of an assistant, and the question is missing")
-        return None
+    if not starts and answers > 1 and not _acts(said):
+        raise BadLine("the messages are several answers of an assistant, and the question is missing")
     strange = [_named(one) for one in value if _role_of(one) is None]
     strange += ["the role 'user'" for place in starts[1:] if said[place - 1].message.role in ("user", "system")]
     if len(starts) > 1 and strange:
@@ -275,33 +250,46 @@ def _conversation_of(value: Any) -> _Conversation | None:
             f"the conversation has {len(starts)} turns, and a message of {strange[0]} where user and assistant "
             "would alternate, so no answer can be matched to its question; map question and answers as texts"
         )
-    turns = tuple(said[start:end] for start, end in zip(starts, [*starts[1:], len(said)], strict=True))
-    return _Conversation(said[: starts[0]], turns)
+    return said if starts else None
 
 
-def _same_asked(spoken: Mapping[str, _Conversation], answers: Mapping[str, Any]) -> _Conversation:
-    """The first conversation; BadLine where not all are answers to the same."""
+def _starts(said: Spoken) -> list[int]:
+    """The places at which turns begin."""
+    return [place for place, one in enumerate(said) if one.message.role == "user"]
+
+
+def _asked(said: Spoken) -> list[Message]:
+    """What the assistant was given, without its own words."""
+    first = min(_starts(said), default=len(said))
+    return [one.message for place, one in enumerate(said) if place < first or one.message.role == "user"]
+
+
+def _upto(said: Spoken, turn: int | None) -> Spoken:
+    """A conversation as it was when a turn was judged; all of it for None."""
+    starts = _starts(said)
+    if turn is None:
+        return said
+    if turn > len(starts):
+        raise BadLine(f"turn {turn} is judged, and the conversation has {len(starts)}")
+    return said[: [*starts, len(said)][turn]]
+
+
+def _history_of(spoken: Mapping[str, Spoken], answers: Mapping[str, Any]) -> Spoken:
+    """What conversations have in common from the beginning, up to a message of the user; BadLine where nothing."""
     start, first = next(iter(spoken.items()))
     for name, one in spoken.items():
-        if one.asked != first.asked:
+        if _asked(one) != _asked(first):
             raise BadLine(
                 f"the user's turns in responses.{name} are not those in responses.{start}: the answers "
                 "belong to different conversations"
             )
+    turns = len(_starts(first))
     alone = next((name for name in answers if name not in spoken), None)
-    if len(first.turns) > 1 and alone is not None:
-        raise BadLine(
-            f"responses.{alone} is one answer, and responses.{start} a conversation of {len(first.turns)} turns"
-        )
-    return first
-
-
-def _shared(several: Sequence[tuple[Said, ...]]) -> tuple[Said, ...]:
-    """What conversations have in common from the beginning, up to a message of the user."""
-    rows = zip(*several, strict=False)
-    same = list(takewhile(lambda row: all(one.message == row[0].message for one in row), rows))
-    ends = [place for place, row in enumerate(same, start=1) if row[0].message.role == "user"]
-    return several[0][: max(ends, default=0)]
+    if turns > 1 and alone is not None:
+        raise BadLine(f"responses.{alone} is one answer, and responses.{start} a conversation of {turns} turns")
+    rows = zip(*spoken.values(), strict=False)
+    same = tuple(row[0] for row in takewhile(lambda row: all(one.message == row[0].message for one in row), rows))
+    return first[: max(_starts(same), default=-1) + 1]
 
 
 def _reply(value: Any) -> tuple[Said, ...]:
@@ -317,22 +305,23 @@ def _acts(said: Sequence[Said]) -> bool:
     return any(one.message.tool_calls or one.message.role == "tool" for one in said)
 
 
-def _question(given: Any, judged: _Conversation, whole: _Conversation) -> str | None:
+def _question(given: Any, judged: Spoken, whole: Spoken) -> str | None:
     """The question beside conversations; None where it is what they have in common."""
     chat = is_chat(given)
     if chat and _role_of(given[-1]) == "assistant":
         return None  # the column of the conversation itself
     texts = [one.message.content.strip() for one in _said_in(given)] if chat else [text_of(given).strip()]
-    if len(judged.turns) == 1:
-        first, *later = [turn[0].message.content.strip() for turn in whole.turns]
+    turns = len(_starts(judged))
+    if turns == 1:
+        first, *later = [whole[place].message.content.strip() for place in _starts(whole)]
         if texts[-1] != first and texts[-1] in later:
             raise BadLine("the question is that of a later turn than the one that was judged")
-        return None if judged.head and texts == [first] else text_of(given)
-    if chat or texts[0] in [one.content.strip() for one in (*judged.asked, *whole.asked)]:
+        return None if texts == [first] and judged[0].message.role != "user" else text_of(given)
+    if chat or texts[0] in [one.content.strip() for one in _asked(whole)]:
         return None
     raise BadLine(
-        f"the question is none of the user's {len(judged.turns)} turns in the conversation: map question to the column "
-        "of the conversation"
+        f"the question is none of the user's {turns} turns in the conversation: map question to the column of the "
+        "conversation"
     )
 
 
@@ -388,8 +377,7 @@ def _said_in(chat: Sequence[Mapping[str, Any]]) -> list[Said]:
 def _transcript(spoken: Sequence[Message]) -> str:
     """Messages as one text, ``role: text`` each; the text itself of a single one that calls no tool.
 
-    Calls are ``assistant calls NAME: ARGUMENTS``, results ``tool NAME: TEXT``, with the call's id in brackets. A line
-    of a text that begins like a message gets a backslash, so that no text can look like another message.
+    A line of a text that begins like a message gets a backslash, so that no text can look like another message.
     """
     if len(spoken) == 1 and not spoken[0].tool_calls:
         return spoken[0].content

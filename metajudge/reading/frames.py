@@ -107,13 +107,12 @@ def read_rows(
         if isinstance(one, Reject):
             found[one.line - 1] = one.reason
         elif not isinstance(one, ByPeople):
-            found[one.line - 1] = one.judgment if own else _named_by_content(one.judgment)
+            judgment = one.judgment
+            if not own:
+                said = digest([judgment.judge, str(judgment.verdict), judgment.rationale, list(judgment.order)])[:12]
+                judgment = judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
+            found[one.line - 1] = judgment
     return found
-
-
-def _named_by_content(judgment: Judgment) -> Judgment:
-    said = digest([judgment.judge, str(judgment.verdict), judgment.rationale, list(judgment.order)])[:12]
-    return judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
 
 
 def _rows_of(given: Any) -> tuple[Iterable[str], Iterable[Mapping[str, Any]]] | None:

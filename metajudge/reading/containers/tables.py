@@ -56,10 +56,6 @@ class Table:
             return self.header()
         return tuple(dict.fromkeys(key for row in self.survey().rows for key in row.data))
 
-    def told(self) -> list[str]:
-        """Sentences on how the table is read, as far as it was read; see :meth:`Source.tell`."""
-        return list(self.source.notes)
-
     def survey(self) -> "Survey":
         """The first :data:`SURVEYED_ROWS` rows, without those that cannot be read."""
         return Survey([row for row in islice(self.rows(), SURVEYED_ROWS) if isinstance(row, Line)])
@@ -173,24 +169,23 @@ def records_in(table: Table) -> Table:
 
     def rows() -> Iterator[Line | Reject]:
         for row in table.rows():
-            if isinstance(row, Reject):
-                yield row
-                continue
-            if row.data.get("verdict") in ("inf", "-inf"):
+            if isinstance(row, Line) and row.data.get("verdict") in ("inf", "-inf"):
                 reason = "verdict is an infinite number, which is no grade"
                 yield table.source.reject(row.number, reason, row.raw)
-                continue
-            found: dict[str, Any] = {"verdict": None}
-            for name, given in row.data.items():
-                if name == "version" and given == 1:  # the only one, which is the default
-                    continue
-                is_json = name in _NESTED and isinstance(given, str) and given.startswith(("{", "["))
-                value = _without_nulls(parsed(given) if is_json else given)
-                if value is not None:
-                    found[name] = value
-            yield TableRow(row.number, found)
+            else:
+                yield TableRow(row.number, _record_of(row.data)) if isinstance(row, Line) else row
 
     return Table(table.format, table.source, rows, table.columns)
+
+
+def _record_of(row: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"verdict": None}
+    for name, given in row.items():
+        is_json = name in _NESTED and isinstance(given, str) and given.startswith(("{", "["))
+        value = _without_nulls(parsed(given) if is_json else given)
+        if value is not None and not (name == "version" and value == 1):  # the only version, which is the default
+            found[name] = value
+    return found
 
 
 def _without_nulls(value: Any) -> Any:
