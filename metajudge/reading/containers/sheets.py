@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -190,17 +190,10 @@ def _headed(form: str, source: Source, rows: Callable[[], Iterator[Cells]], *, r
 
     def read() -> Iterator[Line | Reject]:
         names, first, rest = parts()
-        width, nameless = len(names), "" in names
+        width = len(names)
         usual, least = _widths(first)
         left = chain(first, rest)
         row = next(left, None)
-
-        def made(number: int, raw: bytes, cells: list[Any]) -> Line:
-            data = dict(zip(names, cells, strict=True))
-            if nameless:
-                del data[""]
-            return Line(number, raw, data) if raw else TableRow(number, data)
-
         while row is not None:
             number, raw, cells, fault = row
             count, following = len(cells), next(left, None)
@@ -215,13 +208,15 @@ def _headed(form: str, source: Source, rows: Callable[[], Iterator[Cells]], *, r
                 yield source.reject(number, reason, raw)
                 yield source.reject(following.number, reason, following.raw)
                 following = next(left, None)
-            elif count < width and (ragged or count >= usual or (count >= least and 2 * count > width)):
-                yield made(number, raw, [*cells, *[""] * (width - count)])
-            elif count != width:
+            elif count == width or (
+                count < width and (ragged or count >= usual or count >= max(least, width // 2 + 1))
+            ):
+                data = dict(zip_longest(names, cells, fillvalue=""))
+                data.pop("", None)  # columns without a name
+                yield Line(number, raw, data) if raw else TableRow(number, data)
+            else:
                 reason = f"the row has {count} cells, the header {width}"
                 yield source.reject(number, reason, raw or orjson.dumps(cells, default=str))
-            else:
-                yield made(number, raw, cells)
             row = following
 
     return Table(form, source, read, lambda: tuple(filter(None, parts()[0])))
