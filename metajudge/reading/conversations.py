@@ -400,7 +400,7 @@ def _read(one: Mapping[str, Any]) -> tuple[list[Message], str]:
     texts, calls, results, thoughts = list[str](), list[ToolCall](), list[Message](), list[str]()
     if "function_call" in (one.get("type"), one.get("from"), one.get("role")):
         call = parsed(content) if content is not None else one
-        if not isinstance(call, Mapping) or "name" in call:
+        if content is None or (isinstance(call, Mapping) and "name" in call):
             content = None
             calls.append(_call(call))
     for part in content if isinstance(content, list) else [content]:
