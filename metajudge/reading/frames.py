@@ -4,7 +4,7 @@ They are read as a file is: by their own names, by usual ones, or by a mapping.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Mapped = FieldMap | Mapping[str, str] | str | None
 """A mapping as :func:`~metajudge.reading.parse_map` makes it, a dict of field -> column, or the text of ``--map``."""
-
 AT_ONCE = 4096
 """Rows of an Arrow table that are Python objects together."""
 
@@ -80,7 +79,7 @@ def judgments_in(given: Any) -> Iterable[JudgmentLike]:
     if isinstance(given, str | Path):
         return open_judgments([given])
     is_table = isinstance(given, Mapping | list | tuple) or _rows_of(given) is None
-    return given if is_table else _judgments(given, None, None, None)
+    return given if is_table else _judgments(given)
 
 
 def read_rows(
@@ -100,23 +99,23 @@ def read_rows(
     """
     given = [dict(row) for row in rows]
     names = list(dict.fromkeys(name for row in given for name in row))
-    reader = reader_of(_held("Dataset", names, iter(given)), _mapping(mapping, judge, values), wording=ARGUMENTS)
-    own = "id" in names if mapping is None else "id" in _mapping(mapping, judge, values).columns
+    mapped = _mapping(mapping, judge, values)
+    reader = reader_of(_held("Dataset", names, given), mapped, wording=ARGUMENTS)
+    own = "id" in (names if mapping is None else mapped.columns)
     found: list[Judgment | str] = ["a person gave it: it is no verdict"] * len(given)
     for one in reader.read():
         if isinstance(one, Reject):
             found[one.line - 1] = one.reason
         elif not isinstance(one, ByPeople):
-            found[one.line - 1] = one.judgment if own else _named_by_content(one.judgment)
+            judgment = one.judgment
+            if not own:
+                said = digest([judgment.judge, str(judgment.verdict), judgment.rationale, list(judgment.order)])[:12]
+                judgment = judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
+            found[one.line - 1] = judgment
     return found
 
 
-def _named_by_content(judgment: Judgment) -> Judgment:
-    said = digest([judgment.judge, str(judgment.verdict), judgment.rationale, list(judgment.order)])[:12]
-    return judgment.model_copy(update={"id": f"{judgment.item.id}/{said}"})
-
-
-def _rows_of(given: Any) -> tuple[Iterable[Any], Iterator[Mapping[str, Any]]] | None:
+def _rows_of(given: Any) -> tuple[Iterable[str], Iterable[Mapping[str, Any]]] | None:
     """The columns and rows of a table in memory; None of anything else."""
     if hasattr(given, "itertuples"):
         names = [str(name) for name in given.columns]
@@ -124,17 +123,26 @@ def _rows_of(given: Any) -> tuple[Iterable[Any], Iterator[Mapping[str, Any]]] | 
     if hasattr(given, "to_batches"):
         batches = given.to_batches(max_chunksize=AT_ONCE)
         return given.column_names, (row for batch in batches for row in batch.to_pylist())
-    return (given.column_names, iter(given)) if hasattr(given, "column_names") else None
+    return (given.column_names, given) if hasattr(given, "column_names") else None
 
 
-def _held(name: str, columns: Iterable[str], rows: Iterator[Mapping[str, Any]]) -> Table:
+def _held(name: str, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> Table:
     """Rows in memory, as a table that is read like a file."""
     held = [TableRow(number, {key: _cell(one) for key, one in row.items()}) for number, row in enumerate(rows, start=1)]
     names = tuple(columns)
     return Table(name, Source(Path(name), name), lambda: iter(held), lambda: names)
 
 
-def _judgments(given: Any, mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | None) -> list[Judgment]:
+def _cell(value: Any) -> Any:
+    """A cell as plain data: what is missing (``NaN``, ``NaT``, ``NA``) is None, numpy's scalars and arrays Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if type(value).__name__ in ("NAType", "NaTType") else plain(value)
+
+
+def _judgments(
+    given: Any, mapping: Mapped = None, judge: str | None = None, values: Mapping[Any, Any] | None = None
+) -> list[Judgment]:
     name, found = type(given).__name__, _rows_of(given)
     if found is None:
         raise InputError(f"a {name} is no table: give a DataFrame, a Dataset or an Arrow table")
@@ -161,12 +169,3 @@ def _mapping(mapping: Mapped, judge: str | None, values: Mapping[Any, Any] | Non
         mapping = parse_map(parts, wording=ARGUMENTS)
     meanings = {key_of(key): NONE if value is None else key_of(value) for key, value in (values or {}).items()}
     return mapping.updated(constants={} if judge is None else {"judge": judge}, values=meanings)
-
-
-def _cell(value: Any) -> Any:
-    """A cell as plain data: what is missing (``NaN``, ``NaT``, ``NA``) is None, numpy's scalars and arrays Python's."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    return plain(value)

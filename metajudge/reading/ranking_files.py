@@ -15,7 +15,7 @@ from pathlib import Path
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.lines import Line, Reject, Source, head_of
-from metajudge.reading.containers.tables import csv_table
+from metajudge.reading.containers.sheets import csv_table
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.rankings import (
     QUESTIONS,

@@ -132,6 +132,11 @@ def test_calls_and_results_of_many_tools_are_read_alike(said):
     assert exchange(chats, {"A": chat_in(json.dumps(chats))}) == found
 
 
+def test_a_call_that_is_a_mere_text_is_read_as_that():
+    said = [{"from": "human", "value": "c"}, {"from": "function_call", "value": "later"}]
+    assert text_of(said) == "user: c\n\nassistant: later"
+
+
 def test_images_are_references_and_texts_cannot_look_like_messages():
     inline = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}}
     source = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}

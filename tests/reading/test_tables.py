@@ -19,7 +19,8 @@ from metajudge.reading.containers import tables
 from metajudge.reading.containers.cells import cell, key_of
 from metajudge.reading.containers.kinds import table_of, tables_in, wrapped_table
 from metajudge.reading.containers.lines import Line, Reject, Source
-from metajudge.reading.containers.tables import csv_table, looks_like_csv, read_elements
+from metajudge.reading.containers.sheets import csv_table, looks_like_csv
+from metajudge.reading.containers.tables import read_elements
 from metajudge.types import Judgment
 
 ITEM = {"id": "q1", "question": "?", "responses": {"A": "x", "B": "y"}}
@@ -72,10 +73,10 @@ def test_rows_of_one_item_whose_responses_stand_in_another_order_do_not_share_it
 def read(path: Path, content: str | bytes) -> tuple[tuple[str, ...], list[Any], str]:
     """The columns, each row as its number and cells, or what is wrong with it, and what is told."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    table = table_of(Source(path, path.name))
+    table = table_of(source := Source(path, path.name))
     table = wrapped_table(table, lambda *_: False) or table
     rows = [str(row) if isinstance(row, Reject) else (row.number, *row.data.values()) for row in table.rows()]
-    return table.columns(), rows, " ".join(table.told())
+    return table.columns(), rows, " ".join(source.notes)
 
 
 THREE = "q1,A,x\nq2,B,y\nq3,A,z\n"

@@ -13,7 +13,7 @@ from metajudge.reading.containers.lines import BadLine, require_characters
 TURNS: Final = "turns:"
 """Before a column's name: its cells are lists of texts, one for each turn of a conversation, perhaps as JSON text."""
 TEXTS: Final = "texts:"
-"""Before the names of columns: their texts together, such as an instruction and its input (:func:`together`)."""
+"""Before the names of columns: their texts together, such as an instruction and its input."""
 LONGEST_LITERAL: Final = 1_000_000
 """Characters of the longest text that is read as a list or an object of Python."""
 
@@ -25,7 +25,9 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
     if column.startswith(TURNS):
         return nested(cell(data, column.removeprefix(TURNS)))
     if column.startswith(TEXTS):
-        return together(*(cell(data, one) for one in column.removeprefix(TEXTS).split(",")))
+        parts = (_passages(cell(data, one)) for one in column.removeprefix(TEXTS).split(","))
+        given = [one for one in parts if one not in (None, "", [])]
+        return "\n\n".join(map(str, given)) if len(given) > 1 else given[0] if given else None
     value: Any = data
     for part in column.split("."):
         value = nested(value)
@@ -38,17 +40,8 @@ def cell(data: Mapping[str, Any], column: str) -> Any:
     return value
 
 
-def together(*parts: Any) -> Any:
-    """An instruction with its input or its context as one text; what is alone stays as it is, None where all is empty.
-
-    Args:
-        parts: cells; a list of texts, as of passages, is one part, also as JSON text.
-    """
-    given = [one for one in map(_passages, parts) if one not in (None, "", [])]
-    return "\n\n".join(map(str, given)) if len(given) > 1 else given[0] if given else None
-
-
 def _passages(value: Any) -> Any:
+    """A list of texts, also as JSON text, as one text; anything else as it is."""
     found = nested(value)
     texts = isinstance(found, list) and bool(found) and all(isinstance(one, str) for one in found)
     return "\n\n".join(found) if texts else value.strip("\n") if isinstance(value, str) else value
@@ -95,26 +88,19 @@ def parsed(value: Any) -> Any:
 
 def nested(value: Any) -> Any:
     """A text that is a JSON list or object, or one as Python prints it, as data; anything else as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        return _parsed(value)
-    return value
+    return _parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("{", "[") else value
 
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
     known = parsed(text)
-    if known is not text:
+    if known is not text or len(text) > LONGEST_LITERAL:
         return known
-    if len(text) > LONGEST_LITERAL:
-        return text
     try:
         found = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-    try:
         require_characters(found)
-    except (BadLine, TypeError, ValueError, RecursionError):  # Python writes more than JSON can
-        return text
+    except (BadLine, SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
+        return text  # among them what Python writes and JSON cannot
     return found if isinstance(found, list | dict) else text
 
 

@@ -1,9 +1,10 @@
 """Lines of a JSONL file, read one at a time with bounded memory, each parsed or rejected."""
 
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
@@ -11,17 +12,14 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.secrets import without_secrets
-from metajudge.reading.containers.unpacking import DAMAGE, is_file, older_encoding, opened
+from metajudge.reading.containers.unpacking import DAMAGE, older_encoding, opened
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A longer line is rejected without being held in memory."""
-
 MAX_DEPTH = 100
 """Objects and lists nested deeper than this are rejected."""
-
 EXCERPT = 1_000
 """Characters kept of a line that is too long to be held."""
-
 BOM = b"\xef\xbb\xbf"
 
 
@@ -33,9 +31,8 @@ class Reject:
         file: the path as the user gave it (or a file in the folder given).
         line: 1 for the first line; for a format that is one JSON list, 1 for the first entry.
         reason: what is wrong, in terms of the file's own fields.
-        text: the line as written in the file; bytes that are not UTF-8 are replaced, only the beginning is kept where
-            the line is longer than :data:`MAX_LINE_BYTES`, and what looks like a key or a password is hidden, as it is
-            in the reason.
+        text: the line as written in the file, or its beginning where it is longer than :data:`MAX_LINE_BYTES`; bytes
+            that are not UTF-8 are replaced. What looks like a key or a password is hidden here and in the reason.
     """
 
     file: str
@@ -48,8 +45,7 @@ class Reject:
             object.__setattr__(self, name, without_secrets(getattr(self, name)))
 
     def to_json(self) -> str:
-        data = {"file": self.file, "line": self.line, "reason": self.reason, "text": self.text}
-        return json.dumps(data, ensure_ascii=False)
+        return json.dumps(asdict(self), ensure_ascii=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.reason}"
@@ -79,27 +75,20 @@ class TableRow(Line):
 
 
 class RunRow(TableRow):
-    """A part of a record, which is a run; some fields of it are reported where it cannot be read.
+    """A part of a record, which is a run that is made when it is read; of some fields, the first bytes are reported."""
 
-    Args:
-        made: makes the run when it is read.
-        shown: the fields; nothing is reported without any.
-        most: bytes of them.
-    """
-
-    __slots__ = ("_most", "_shown", "made")
+    __slots__ = ("made", "most")
     made: Callable[[], Any]
-    _shown: Any
-    _most: int
+    most: int
 
     def __init__(self, number: int, made: Callable[[], Any], shown: Any = None, most: int = 0) -> None:
-        super().__init__(number, {})
-        for name, value in (("made", made), ("_shown", shown), ("_most", most)):
-            object.__setattr__(self, name, value)
+        super().__init__(number, shown)
+        object.__setattr__(self, "made", made)
+        object.__setattr__(self, "most", most)
 
     @property
     def raw(self) -> bytes:
-        return orjson.dumps(self._shown, default=str)[: self._most]
+        return super().raw[: self.most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +109,7 @@ class Source:
         """Notes a sentence on how the file is read, once."""
         self.notes[sentence] = None
 
-    def reject(self, line: int, reason: str, raw: bytes) -> Reject:
+    def reject(self, line: int, reason: str, raw: bytes = b"") -> Reject:
         return Reject(self.name, line, reason, raw.decode("utf-8", "replace"))
 
 
@@ -134,44 +123,31 @@ class DamagedError(InputError):
 
 @contextmanager
 def undamaged(source: Source) -> Iterator[None]:
-    """Says in one way that a file is damaged.
-
-    Raises:
-        DamagedError: in place of what :data:`~metajudge.reading.containers.unpacking.DAMAGE` lists.
-    """
+    """Raises DamagedError in place of what reading a damaged file raises."""
     try:
         yield
     except DAMAGE as error:
         raise DamagedError(f"{source.name} is damaged or ends early ({error}): get a whole copy of it") from None
 
 
-def head_of(source: Source, size: int) -> bytes:
-    """The first bytes of a file, unpacked, without a mark of their order.
-
-    Raises:
-        InputError: it cannot be read, or is damaged.
-    """
-    with undamaged(source), open_bytes(source) as stream:
-        return stream.read(size).removeprefix(BOM)
-
-
 def open_bytes(source: Source) -> BinaryIO:
     """Opens a file: unpacked where its first bytes say gzip or zstd, UTF-16 as UTF-8, and old line ends as today's.
 
-    Raises:
-        InputError: the file cannot be opened, or its first bytes show another kind of file.
+    InputError: the file cannot be opened, or its first bytes show another kind of file.
     """
     return opened(source.path, source.name)
 
 
-def is_plain(source: Source) -> bool:
-    """Whether a file is read as it is, so that a place in what is read is a place in the file.
+def head_of(source: Source, size: int) -> bytes:
+    """The first bytes of a file, unpacked, without a mark of their order; errors as for :func:`open_bytes`."""
+    with undamaged(source), open_bytes(source) as stream:
+        return stream.read(size).removeprefix(BOM)
 
-    Raises:
-        InputError: as :func:`open_bytes`.
-    """
+
+def is_plain(source: Source) -> bool:
+    """Whether a place in what is read is a place in the file; errors as for :func:`open_bytes`."""
     with open_bytes(source) as stream:
-        return is_file(stream)
+        return isinstance(getattr(stream, "raw", None), io.FileIO)
 
 
 def older_text(source: Source, raw: bytes) -> str | None:
@@ -210,21 +186,22 @@ def raw_lines(source: Source) -> Iterator[RawLine | Reject]:
                 raw = stream.readline(MAX_LINE_BYTES + 1)
                 begin, offset = offset, offset + len(raw)
                 too_long = len(raw) > MAX_LINE_BYTES
-                if too_long:
-                    offset += _skip_line(stream, raw)
+                piece = raw
+                while too_long and piece and not piece.endswith(b"\n"):
+                    piece = stream.readline(1 << 20)
+                    offset += len(piece)
             except DAMAGE as error:
                 reason = f"the file is damaged or ends early; nothing after this line can be read ({error})"
-                yield Reject(source.name, number + 1, reason, "")
+                yield source.reject(number + 1, reason)
                 return
             if not raw:
                 return
             number += 1
             if too_long:
-                reason = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB"
-                yield source.reject(number, reason, raw[:EXCERPT])
+                yield source.reject(number, f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB", raw[:EXCERPT])
                 continue
-            if begin == 0 and raw.startswith(BOM):
-                raw = raw[len(BOM) :]
+            if begin == 0:
+                raw = raw.removeprefix(BOM)
             raw = raw.rstrip(b"\r\n")
             if raw and not raw.isspace():
                 yield RawLine(number, begin, raw)
@@ -256,22 +233,22 @@ def parsed_line(source: Source, line: RawLine, constants: Constants) -> Line | R
         return source.reject(line.number, str(bad), line.raw)
 
 
+_KINDS: Final = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+
+
 def parse_object(raw: bytes, constants: Constants = NO_CONSTANTS) -> dict[str, Any]:
     """Parses one JSON object.
 
     A key given twice is an error. orjson keeps the last one silently, so the keys are counted against the raw
     bytes, which is cheap, and only a mismatch is looked at closely (a line that both repeats a key and writes
-    another one with space before its colon can slip through).
-
-    Raises:
-        BadLine: with the reason.
+    another one with space before its colon can slip through). BadLine has the reason.
     """
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError:
         data = _parse_carefully(raw, constants)
     if not isinstance(data, dict):
-        raise BadLine(f"the line contains {_kind(data)}, not an object")
+        raise BadLine(f"the line contains {_KINDS.get(type(data), 'null')}, not an object")
     keys, marks = _count_keys(data), raw.count(b'":')
     if marks != keys and marks - raw.count(b'\\":') != keys:
         _parse_carefully(raw, constants)
@@ -286,12 +263,19 @@ def _parse_carefully(raw: bytes, constants: Constants) -> Any:
             raise BadLine(f"{name} is not a JSON number; leave the field out or give null")
         return constants[name]
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        data = dict(pairs)
+        if len(data) < len(pairs):
+            names = [name for name, _ in pairs]
+            raise BadLine(f"the key {_short(next(one for one in names if names.count(one) > 1))} is given twice")
+        return data
+
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadLine(f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start} of the line") from None
     try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=constant)
+        data = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
         json.dumps(data, allow_nan=False)
         require_characters(data)
     except json.JSONDecodeError as error:
@@ -304,16 +288,12 @@ def _parse_carefully(raw: bytes, constants: Constants) -> Any:
 
 
 def require_characters(data: Any) -> None:
-    """Refuses texts that no UTF-8 file can contain: JSON can write half of a surrogate pair as an escape.
-
-    Raises:
-        BadLine: with the place of the first one.
-    """
+    """Refuses texts that no UTF-8 file can contain: JSON can write half of a surrogate pair as an escape."""
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        place = ".".join(next(_broken(data)))
-        where = f" in {place.encode(errors='replace').decode()}" if place else ""
+        place = ".".join(next(_broken(data))).encode(errors="replace").decode()
+        where = f" in {place}" if place else ""
         raise BadLine(
             f"contains half of a surrogate pair (\\ud800 to \\udfff){where}, which is no character; write the text anew"
         ) from None
@@ -321,23 +301,12 @@ def require_characters(data: Any) -> None:
 
 def _broken(data: Any) -> Iterator[tuple[str, ...]]:
     """The keys that lead to each text with half of a surrogate pair."""
-    if isinstance(data, str):
-        if data != data.encode(errors="replace").decode():
-            yield ()
-        return
+    if isinstance(data, str) and data != data.encode(errors="replace").decode():
+        yield ()
     named = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in named:
-        yield from ((str(key),) for _ in _broken(key))
-        yield from ((str(key), *rest) for rest in _broken(value))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise BadLine(f"the key {_short(repeated)} is given twice")
-    return data
+        for inner in (key, value):
+            yield from ((str(key), *rest) for rest in _broken(inner))
 
 
 def _syntax(text: str, error: json.JSONDecodeError) -> str:
@@ -348,6 +317,10 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
     if text[error.pos] == "\0":
         return f"contains a NUL byte, as damaged files do, at character {error.pos + 1}"
     return f"not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at character {error.pos + 1}"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def _count_keys(data: dict[str, Any]) -> int:
@@ -369,21 +342,3 @@ def _count_keys(data: dict[str, Any]) -> int:
     if level:
         raise BadLine(f"nested too deeply (more than {MAX_DEPTH} levels)")
     return keys
-
-
-def _skip_line(stream: BinaryIO, piece: bytes) -> int:
-    """Reads on to the end of a line; returns how many bytes that were."""
-    skipped = 0
-    while piece and not piece.endswith(b"\n"):
-        piece = stream.readline(1 << 20)
-        skipped += len(piece)
-    return skipped
-
-
-def _kind(value: Any) -> str:
-    names = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
-    return names.get(type(value), "null")
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")

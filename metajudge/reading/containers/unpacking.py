@@ -7,6 +7,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -20,8 +21,6 @@ DAMAGE = (EOFError, OSError, zlib.error)
 _BUFFER: Final = 1 << 18
 _PACKED: Final = 1 << 10
 """Bytes of zstd that are unpacked together: they may become 32,000 times as many."""
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _FOREIGN: Final = {
     b"BZh": "compressed with bzip2; unpack it first (gzip and zstd are read as they are)",
@@ -38,33 +37,26 @@ def opened(path: Path, name: str) -> BinaryIO:
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     head = stream.peek(8)
-    if head.startswith(_GZIP):
+    for magic, what in _FOREIGN.items():
+        if head.startswith(magic):
+            stream.close()
+            raise InputError(f"{name} is {what}")
+    if head.startswith(b"\x1f\x8b"):
         unpacked = gzip.GzipFile(fileobj=stream)
-        return _made(_as_utf8(iter(lambda: unpacked.read1(_BUFFER), b"")), stream)
-    if head.startswith(_ZSTD):
-        return _made(_as_utf8(_unpacked(stream)), stream)
-    fault = next((what for magic, what in _FOREIGN.items() if head.startswith(magic)), None)
-    if fault is not None:
-        stream.close()
-        raise InputError(f"{name} is {fault}")
-    if _is_odd(head):
-        return _made(_as_utf8(iter(lambda: stream.read(_BUFFER), b"")), stream)
-    return stream
-
-
-def is_file(stream: BinaryIO) -> bool:
-    """Whether an open file gives the bytes on the disk."""
-    return not isinstance(getattr(stream, "raw", None), _Pieces)
+        pieces = iter(lambda: unpacked.read1(_BUFFER), b"")
+    elif head.startswith(b"\x28\xb5\x2f\xfd"):
+        pieces = _unpacked(stream)
+    elif _is_odd(head):
+        pieces = iter(lambda: stream.read(_BUFFER), b"")
+    else:
+        return stream
+    return io.BufferedReader(_Pieces(_as_utf8(pieces), stream), _BUFFER)
 
 
 def unzstd(packed: bytes, most: int) -> bytes:
-    """What is packed with zstd, up to so many bytes.
-
-    Raises:
-        OSError: it is damaged, or longer.
-    """
-    with _made(_unpacked(io.BytesIO(packed)), io.BytesIO()) as stream:
-        data = stream.read(most + 1)
+    """What is packed with zstd; OSError where it is damaged, or has more bytes than these."""
+    stream = io.BytesIO(packed)
+    data = io.BufferedReader(_Pieces(_unpacked(stream), stream), _BUFFER).read(most + 1)
     if len(data) > most:
         raise OSError("it is longer than it says")
     return data
@@ -73,7 +65,7 @@ def unzstd(packed: bytes, most: int) -> bytes:
 class _Pieces(io.RawIOBase):
     """A file whose bytes are made a piece at a time; any fault in them is an OSError."""
 
-    def __init__(self, pieces: Iterator[bytes], below: Any) -> None:
+    def __init__(self, pieces: Iterator[bytes], below: BinaryIO) -> None:
         self._pieces, self._below = pieces, below
         self._left = memoryview(b"")
 
@@ -97,10 +89,6 @@ class _Pieces(io.RawIOBase):
     def close(self) -> None:
         self._below.close()
         super().close()
-
-
-def _made(pieces: Iterator[bytes], below: Any) -> BinaryIO:
-    return io.BufferedReader(_Pieces(pieces, below), _BUFFER)
 
 
 def _unpacked(stream: BinaryIO) -> Iterator[bytes]:
@@ -151,34 +139,21 @@ def older_encoding(path: Path, _changed: int) -> tuple[str, str, str] | None:
 
     A text of which one line is UTF-8 has none: the other lines are damaged.
     """
-    odd = {name: Counter[bool]() for name in _OLDER}
-    examples: dict[str, str] = {}
-    try:
-        with opened(path, str(path)) as stream:
+    for encoding, title in _OLDER.items():
+        with suppress(UnicodeDecodeError, *DAMAGE), opened(path, str(path)) as stream:
+            odd, example = Counter[bool](), ""
             for raw in iter(lambda: stream.readline(1 << 20), b""):
                 if raw.isascii():
                     continue
-                if _text(raw, "utf-8") is not None:
+                with suppress(UnicodeDecodeError):
+                    raw.decode()
                     return None
-                for name in list(odd):
-                    text = _text(raw, name)
-                    if text is None:
-                        del odd[name]
-                        continue
-                    odd[name].update(_odd_characters(f" {text} "))
-                    example = _EXAMPLE.search(text)
-                    examples.setdefault(name, example[0][:40] if example else "")
-    except DAMAGE:
-        return None
-    found = (name for name, faults in odd.items() if 20 * faults[True] <= faults.total())
-    return next(((name, _OLDER[name], examples[name]) for name in found if name in examples), None)
-
-
-def _text(raw: bytes, encoding: str) -> str | None:
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError:
-        return None
+                text = raw.decode(encoding)
+                odd.update(_odd_characters(f" {text} "))
+                example = example or _EXAMPLE.findall(text)[0][:40]
+            if example and 20 * odd[True] <= odd.total():
+                return encoding, title, example
+    return None
 
 
 def _odd_characters(text: str) -> Iterator[bool]:

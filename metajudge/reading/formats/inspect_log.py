@@ -24,9 +24,8 @@ from typing import Any
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.cells import object_in, objects_in
-from metajudge.reading.containers.kinds import parsed_object, read_member, read_object
+from metajudge.reading.containers.kinds import members_of, parsed_object, read_member, read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source
-from metajudge.reading.containers.typed_tables import members_of
 from metajudge.reading.conversations import messages, text_of
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.reading.formats.stated_scores import reason_text

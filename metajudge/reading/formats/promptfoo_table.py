@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from metajudge.errors import InputError
-from metajudge.reading.containers.headers import Cells
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source, open_bytes, undamaged
-from metajudge.reading.containers.tables import csv_rows
+from metajudge.reading.containers.sheets import Cells, csv_rows
 from metajudge.reading.formats.promptfoo import failure_in, outputs_of, promptfoo_results
 from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
 from metajudge.reading.reader import UNREADABLE, inside, why
