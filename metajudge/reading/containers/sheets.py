@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, count, islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -249,23 +249,21 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
 
     A fault is a ``csv.Error`` (a quote in the wrong place, or one that is never closed and swallows what follows), a
     ``UnicodeDecodeError`` where the file has no older encoding, or what reading a damaged file raises: then nothing
-    follows. The delimiter is found in the file where it is None.
+    follows. The delimiter is found in the file where it is None. Rows are numbered as a spreadsheet numbers them: one
+    with several lines is one, and ``sep=;`` is none.
     """
     # The limit is the module's, for the whole process; it only ever grows here.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     found = delimiter or _delimiter(source)
-    number, first, pieces = 0, 1, list[bytes]()
+    first, pieces = True, list[bytes]()
     fault: Exception | None = None
 
     def lines(stream: BinaryIO) -> Iterator[str]:
-        nonlocal number, first, fault
+        nonlocal first, fault
         while raw := stream.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if number == 1:
-                raw = raw.removeprefix(BOM)
-                if delimiter is None and _SEPARATOR.fullmatch(raw):
-                    continue
-            first = first if pieces else number
+            raw, first, begins = raw.removeprefix(BOM) if first else raw, False, first
+            if begins and delimiter is None and _SEPARATOR.fullmatch(raw):
+                continue
             if not pieces or sum(map(len, pieces)) <= MAX_LINE_BYTES:
                 pieces.append(raw)
             try:
@@ -278,7 +276,7 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
 
     with open_bytes(source) as stream:
         reader = csv.reader(lines(stream), delimiter=found, strict=True)
-        while True:
+        for number in count(1):
             cells: list[str] = []
             try:
                 cells = next(reader)
@@ -287,9 +285,9 @@ def csv_rows(source: Source, delimiter: str | None = None) -> Iterator[Cells]:
             except csv.Error as error:
                 fault = error
             except DAMAGE as error:
-                yield Cells(first if pieces else number + 1, b"", [], error)
+                yield Cells(number, b"", [], error)
                 return
-            yield Cells(first, b"".join(pieces).rstrip(b"\r\n"), cells, fault)
+            yield Cells(number, b"".join(pieces).rstrip(b"\r\n"), cells, fault)
             pieces.clear()
             fault = None
 
