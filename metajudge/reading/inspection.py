@@ -53,28 +53,22 @@ class Inspection:
     """What a look at an input found.
 
     Attributes:
-        name: the path as given.
-        format: what it is.
+        name, format: the path as given, and what it is.
         origin: where the way of reading comes from: the format itself, flags, ``metajudge-inputs.toml``, or a guess.
-        mapping: which column is what; None for formats that need none.
-        fields: the reasons of a guess.
-        columns: of a table that needs a mapping; ``samples`` has the first different values of each, as text.
+        mapping, fields: which column is what, None for formats that need none; the reasons of a guess.
+        columns, samples: of a table that needs a mapping, with the first different values of each, as text.
         unknown: how often values among the first rows occur that mean nothing: of the verdict, else of a label.
         unknown_in: the field whose column has them.
         numbers: the lowest and the highest of them, where they are many different numbers.
         turns: the most turns of a conversation among the first rows, where no column says which one was judged.
-        judgments: counted over the whole input; None where it cannot be read yet.
-        rejects: records that cannot be read, likewise.
-        duplicates: records that came before, likewise.
-        rows: rows of a table that cannot be read yet.
-        judges: who judged, with counts.
-        verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
+        judgments, rejects, duplicates: counted over the whole input; None where it cannot be read yet.
+        rows: of a table that cannot be read yet.
+        judges, verdicts: how often each occurs; of a table that cannot be read yet, the values among its first rows.
         records: the first ones, as they would be read.
         problems: problems and notices.
         people: scores by people in the input.
         join: what labels of another file gave; None without any.
-        facts: of all judgments; None where the input cannot be read yet.
-        rules: what counts as right among them.
+        facts, rules: of all judgments, None where the input cannot be read yet; what counts as right among them.
         told: what was read, a line each, an example last.
     """
 
@@ -139,11 +133,9 @@ def inspect_input(
     """Looks at a file or folder, all of it where it can be read.
 
     Args:
-        name: the path.
         given: which column is what, as far as it is known; the rest is guessed.
         records: how many records to keep.
-        prefix_ids: as for :func:`metajudge.reading.open_judgments`.
-        join: adds labels of another file; None without any.
+        join: adds labels of another file.
         right: what counts as right; None for the default of each kind of verdict.
         as_table: whether to guess at the columns of a file of another tool's format, too.
         dropped: columns that are not guessed to be anything.
@@ -193,7 +185,7 @@ def inspect_input(
 def _counted(
     name: str, records: int, prefix_ids: bool, join: Join | None, right: Right | None, mapping: FieldMap | None
 ) -> Inspection:
-    """Everything about an input that can be read; arguments as those of :func:`inspect_input`.
+    """Everything about an input that can be read.
 
     Raises:
         InputError: it cannot be read.
@@ -269,12 +261,11 @@ def _merged(guess: FieldMap, given: FieldMap) -> FieldMap:
         for name, column in guess.columns.items()
         if column not in given.columns.values() and name not in given.constants and not name.startswith(families)
     }
-    texts = {name: one for name, one in guess.constants.items() if not given.response_ids and name not in given.columns}
-    return FieldMap(
-        columns=given.columns | columns | given.columns,
-        constants=texts | given.constants,
-        values=guess.values | given.values,
+    values = guess.values | given.values
+    texts = (
+        {} if given.response_ids else {name: one for name, one in guess.constants.items() if name not in given.columns}
     )
+    return FieldMap(columns=given.columns | columns | given.columns, constants=texts | given.constants, values=values)
 
 
 def _open(problems: Sequence[str], given: FieldMap) -> list[str]:

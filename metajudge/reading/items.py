@@ -101,7 +101,6 @@ def open_items(
     """Opens files of items, tables of questions and responses, and files or folders of judgments for their items.
 
     Args:
-        paths: what to read.
         responses: how many responses an item must have; others are rejected, with the reason.
         limit: how many items to give at most.
         mapping: which column of a table is what; None for the mapping kept for the file, where there is one.

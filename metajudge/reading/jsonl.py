@@ -124,17 +124,10 @@ class SharedItems:
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
-    """Writes judgments, one a line, so that reading them back gives equal records.
+    """Writes judgments, one a line, so that reading them back gives equal records; returns their number.
 
-    The file appears complete or not at all: it is written beside its place and moved there at the end. Fields at
-    their default are left out.
-
-    Args:
-        path: where to; compressed where the name ends in ``.gz``.
-        judgments: any iterable; it is consumed one by one.
-
-    Returns:
-        The number of judgments written.
+    The file appears complete or not at all: it is written beside its place and moved there at the end. It is
+    compressed where its name ends in ``.gz``. Fields at their default are left out.
 
     Raises:
         InputError: the file cannot be written, or a judgment contains text or ``meta`` that JSON cannot.

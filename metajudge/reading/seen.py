@@ -68,14 +68,10 @@ def counts_of(facts: "Verdicts | None", rules: Mapping[VerdictKind, Right]) -> d
 
 
 def lines_of(facts: "Verdicts", rows: "Bools | None" = None) -> list[str]:
-    """What was read, in three lines.
+    """What was read: verdicts with their judges and items; values, ties and what has no verdict; labels of people.
 
     Args:
-        facts: of the whole input.
         rows: [n] the judgments to tell of; None for all.
-
-    Returns:
-        Verdicts with their judges and items; values, scales, ties and what has no verdict; labels of people.
     """
     if rows is not None:
         facts = facts.select(rows.nonzero()[0])
@@ -149,14 +145,7 @@ def samples(survey: Survey, column: str) -> list[str]:
 def column_lines(
     columns: Sequence[str], values: Mapping[str, Sequence[str]], mapping: FieldMap, why: Mapping[str, str]
 ) -> list[str]:
-    """Each column with values of it, what it is read as, and why.
-
-    Args:
-        columns: of the table.
-        values: column -> some of its values.
-        mapping: which column is what.
-        why: field -> the reason.
-    """
+    """Each column with values of it, the field it is read as, and why."""
     used: dict[str, list[str]] = {}
     for field, column in mapping.columns.items():
         for name in columns_in(column):

@@ -40,11 +40,10 @@ _THINKING = (
 class JudgmentSource:
     """Judgments from files and folders, read anew from disk at every iteration, one at a time.
 
-    Iterating the source gives the judgments asked for (``judges``, ``limit``); :meth:`all` gives every judgment,
-    for evidence that must not depend on the filter (peers' verdicts, the other order). The counts are of all of
-    the input once one pass has run to its end, and for what was read so far before that. Files must not change
-    in between. Where records contradict each other about an item, those that most of them contradict are rejects
-    (:mod:`metajudge.reading.passes`).
+    Iterating the source gives the judgments asked for; :meth:`all` gives every judgment, for evidence that must not
+    depend on the filter (peers' verdicts, the other order). The counts are of all of the input once one pass has run
+    to its end, and of what was read so far before that. Files must not change in between. Where records contradict
+    each other about an item, those that most of them contradict are rejects (:mod:`metajudge.reading.passes`).
 
     Attributes:
         formats: the path as given -> the name of the format it was read as.
@@ -77,10 +76,9 @@ class JudgmentSource:
         self._complete = False
 
     def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
-        """Adds labels to every judgment from now on; see :func:`metajudge.reading.joined_labels.join_source`.
+        """Adds labels to every judgment from now on, in which nothing else may change.
 
         Args:
-            labelled: gives a judgment with its labels; nothing else of it may change.
             notices: what is to be known of the labels, a sentence each.
         """
         self._changes.append(labelled)
@@ -148,12 +146,7 @@ class JudgmentSource:
         return [*self.told, *self._told, *([] if notice is None else [notice])]
 
     def lines(self, facts: "Verdicts", example: Judgment | None) -> list[str]:
-        """What was read, in three lines and an example; what else is to be known of rows and columns in one more.
-
-        Args:
-            facts: of all judgments, after one pass.
-            example: one of them.
-        """
+        """What was read, after one pass: in three lines, one more on rows and columns, and an example."""
         tally = self._tally
         beside = [
             f"{plural('row', tally.rows)} give {plural('judgment', tally.judgments)}" * (tally.total > tally.rows),
@@ -200,8 +193,6 @@ class JudgmentSource:
 
         Args:
             judges: judge -> judgments, without repeated ones.
-            rejects: in the order of the input.
-            duplicates: repeated judgments.
         """
         tally = PassCounts(judgments=sum(judges.values()), duplicates=duplicates)
         tally.wanted = sum(count for name, count in judges.items() if self.judges is None or name in self.judges)
@@ -255,21 +246,12 @@ class JudgmentSource:
 
         That is known at the end of the pass only. Where they do, or an id comes twice, or the collector refuses a
         record, what was collected is dropped, and a new collector is given what :meth:`scan` gives.
-
-        Args:
-            start: makes a collector.
-
-        Raises:
-            MetajudgeError: as :meth:`scan` or the collector.
         """
         *_, found = self.collecting(start, sys.maxsize)
         return found
 
     def collecting(self, start: Callable[[], C], every: int) -> Iterator[C]:
-        """:meth:`collect` step by step: gives the collector after so many records each, and at the end.
-
-        The last one given counts.
-        """
+        """:meth:`collect` step by step: gives the collector after so many records, and at the end; the last counts."""
         if self._contents is None:
             screen, collector = Screen(), start()
             try:
@@ -352,14 +334,10 @@ class JudgmentSource:
         return PeopleIndex(self._readers) if any(isinstance(one, ScoredByPeople) for one in self._readers) else None
 
     def write_rejects(self, path: Path | str) -> int:
-        """Writes all rejects as JSONL (file, line, reason, text).
+        """Writes all rejects of the pass that went furthest as JSONL (file, line, reason, text); returns their number.
 
-        Those of the pass that went furthest; without one, the input is read for it, and so it is where there are more
-        than are held (:data:`~metajudge.reading.passes.KEPT_REJECTS`). Where there are none, no file is left, not
-        even one of an earlier run.
-
-        Returns:
-            The number of rejects.
+        The input is read for it where no pass was made, or more were met than are held. Where there are none, no file
+        is left, not even one of an earlier run.
 
         Raises:
             InputError: the file cannot be written.
@@ -398,7 +376,8 @@ def open_judgments(
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
     Read are metajudge JSONL, the results of known tools (``metajudge inspect --formats`` lists them), folders of such
-    files, and any table by a mapping of its columns. People's scores in them are labels.
+    files, and any table by a mapping of its columns. People's scores in them are labels. The source can be iterated
+    any number of times.
 
     Args:
         paths: what to read; ``-`` is standard input, which is copied to a temporary file first.
@@ -410,9 +389,6 @@ def open_judgments(
         prefix_ids: put the file's name before every judgment's id, where files use the same ids for different ones.
         unit: what is independent of each other: ``item``, ``question``, or a field of ``meta`` or the item; None to
             find it (:mod:`metajudge.evidence.units`).
-
-    Returns:
-        A source that can be iterated any number of times.
 
     Raises:
         InputError: a path is missing, empty or of no known format, or contains no readable judgment at all; with
