@@ -192,7 +192,7 @@ def _counted(
         LabelsError: labels cannot be read or joined, which is no fault of the input.
     """
     source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
-    if source.guessed:
+    if any(one.guessed for one in source.mapped):
         raise InputError(f"{name} is read by a guess")
     found = Inspection(name, next(iter(source.formats.values())))
     try:
@@ -201,7 +201,7 @@ def _counted(
         raise LabelsError(str(error)) from None
     if found.format.endswith("mapped"):
         if mapping is not None and mapping.columns:
-            found.origin, found.mapping = "given", source.mapping
+            found.origin, found.mapping = "given", source.mapped[0].mapping
         elif (kept := saved_map(name)) is not None:
             found.origin, found.mapping = "kept", kept.updated(values=mapping.values if mapping else {})
     found.rules, builder = RightRules(right), VerdictsBuilder(texts=False)

@@ -111,32 +111,23 @@ class JudgmentSource:
         return self._tally.people
 
     @cached_property
-    def _mapped(self) -> "list[MappedTable]":
+    def mapped(self) -> "list[MappedTable]":
+        """The tables that are read by a mapping, with what the format added to it."""
         from metajudge.reading.mapped import MappedTable
 
         return [one for one in self._readers if isinstance(one, MappedTable)]
 
     @property
-    def guessed(self) -> bool:
-        """Whether a table was read by a guess at its columns."""
-        return any(one.guessed for one in self._mapped)
-
-    @property
-    def mapping(self) -> FieldMap | None:
-        """The mapping of the first table that is read by one, with what the format added to it."""
-        return self._mapped[0].mapping if self._mapped else None
-
-    @property
     def unused(self) -> tuple[str, ...]:
         """Columns of tables that say nothing of a judgment."""
-        columns = (name for one in self._mapped for name in one.table.columns() if name not in one.mapping.used_columns)
+        columns = (name for one in self.mapped for name in one.table.columns() if name not in one.mapping.used_columns)
         return tuple(dict.fromkeys(columns))
 
     @property
     def told(self) -> list[str]:
         """What the values of columns gave to know, a sentence each."""
         thinking = self._tally.thinking
-        found = [sentence for one in self._mapped for sentence in one.told]
+        found = [sentence for one in self.mapped for sentence in one.told]
         return [*found, _THINKING.format(thinking)] if thinking else found
 
     @property
