@@ -201,7 +201,7 @@ def _counted(
         raise LabelsError(str(error)) from None
     if found.format.endswith("mapped"):
         if mapping is not None and mapping.columns:
-            found.origin, found.mapping = "given", source.mapped[0].mapping
+            found.origin, found.mapping = "given", source.mapping
         elif (kept := saved_map(name)) is not None:
             found.origin, found.mapping = "kept", kept.updated(values=mapping.values if mapping else {})
     found.rules, builder = RightRules(right), VerdictsBuilder(texts=False)

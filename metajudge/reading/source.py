@@ -112,10 +112,15 @@ class JudgmentSource:
 
     @cached_property
     def mapped(self) -> "list[MappedTable]":
-        """The tables that are read by a mapping, with what the format added to it."""
+        """The tables that are read by a mapping."""
         from metajudge.reading.mapped import MappedTable
 
         return [one for one in self._readers if isinstance(one, MappedTable)]
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """The mapping of the first table that is read by one, with what the format added to it."""
+        return self.mapped[0].mapping if self.mapped else None
 
     @property
     def unused(self) -> tuple[str, ...]:
