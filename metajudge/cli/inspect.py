@@ -17,9 +17,9 @@ from metajudge.cli.options import JsonOption, echo_json, echo_lines
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
 from metajudge.reading.detect import TO_GIVE, known_formats, missing_of
-from metajudge.reading.inspection import Inspection, counts_of, inspect_input
+from metajudge.reading.inspection import Inspection, inspect_input
 from metajudge.reading.saved_maps import save_map
-from metajudge.reading.seen import column_lines, plural, record_lines, top
+from metajudge.reading.seen import column_lines, counts_of, plural, record_lines, top
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.types import Judgment
 

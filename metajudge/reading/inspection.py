@@ -1,18 +1,18 @@
 """A look at an input before it is read: its format, a guess at its columns, some records, counts and problems."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from metajudge.errors import InputError
 from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
 from metajudge.reading import JudgmentSource, open_judgments
 from metajudge.reading.containers.cells import TURNS, nested
 from metajudge.reading.containers.kinds import tables_in, wrapped_table
-from metajudge.reading.containers.lines import Line, Source
+from metajudge.reading.containers.lines import Reject, Source
 from metajudge.reading.containers.tables import Survey, Table
 from metajudge.reading.conversations import is_chat
 from metajudge.reading.detect import is_written_whole
@@ -26,44 +26,17 @@ from metajudge.reading.people import PeopleCount, PeopleOnlyError
 from metajudge.reading.reader import attempt
 from metajudge.reading.right_rules import RightRules
 from metajudge.reading.saved_maps import saved_map
-from metajudge.reading.scales import scale_text
-from metajudge.reading.seen import people_of, samples
+from metajudge.reading.seen import samples
 from metajudge.reading.spread import PREFIX
-from metajudge.types import Category, Grade, Judgment, Right, VerdictKind, kind_of
+from metajudge.types import Judgment, Right, VerdictKind
 
 Origin = Literal["format", "given", "kept", "guessed"]
 _SHOWN_REJECTS = 5
 _PLACEHOLDER = "(judge not named)"
-MOST_WORDS = 20
 
 
-def counts_of(facts: Verdicts | None, rules: Mapping[VerdictKind, Right]) -> dict[str, Any]:
-    """Kinds of verdicts, grades, categories, scales, what counts as right, and people's labels; absent parts are null.
-
-    The labels of an item count once, however many judges it has. None stands for an input that cannot be read yet.
-    """
-    facts = facts or VerdictsBuilder(texts=False).facts()
-    verdicts = [(facts.verdicts[code], count) for code, count in Counter(facts.verdict.tolist()).items() if code >= 0]
-    kinds, words = Counter[VerdictKind](), Counter[str]()
-    for one, count in verdicts:
-        kinds[kind_of(one)] += count
-        words.update({str(one): count} if isinstance(one, Category) else {})
-    grades = [one.value for one, _ in verdicts if isinstance(one, Grade)]
-    scales = Counter(scale_text(one.scale) for one in facts.items if one.scale is not None)
-    people, each = people_of(facts.items)
-    return {
-        "kinds": dict(kinds),
-        "categories": dict(words.most_common(MOST_WORDS)) or None,
-        "grades": [min(grades), max(grades)] if grades else None,
-        "scales": dict(scales) or None,
-        "right": {kind: str(rule) for kind, rule in rules.items()},
-        "labels": {
-            "items": len(facts.items),
-            "labelled_items": each.total(),
-            "annotators": dict(people),
-            "per_item": {str(count): items for count, items in sorted(each.items())},
-        },
-    }
+class LabelsError(InputError):
+    """Labels of another file cannot be read or joined."""
 
 
 @dataclass(slots=True)
@@ -71,36 +44,28 @@ class Inspection:
     """What a look at an input found.
 
     Attributes:
-        name: the path as given.
-        format: what it is.
+        name, format: the path as given, and what it is.
         origin: where the way of reading comes from: the format itself, flags, ``metajudge-inputs.toml``, or a guess.
-        complete: whether every record can be read in the way shown.
-        mapping: which column is what; None for formats that need none.
-        fields: the reasons of a guess.
-        columns: of a table that needs a mapping; ``samples`` has the first different values of each, as text.
+        mapping, fields: which column is what, None for formats that need none; the reasons of a guess.
+        columns, samples: of a table that needs a mapping, with the first different values of each, as text.
         unknown: how often values among the first rows occur that mean nothing: of the verdict, else of a label.
         unknown_in: the field whose column has them.
         numbers: the lowest and the highest of them, where they are many different numbers.
         turns: the most turns of a conversation among the first rows, where no column says which one was judged.
-        judgments: counted over the whole input; None where it cannot be read yet.
-        rejects: records that cannot be read, likewise.
-        duplicates: records that came before, likewise.
-        rows: rows of a table that cannot be read yet.
-        judges: who judged, with counts.
-        verdicts: how often each verdict occurs; of a table that cannot be read yet, each value among its first rows.
+        judgments, rejects, duplicates: counted over the whole input; None where it cannot be read yet.
+        rows: of a table that cannot be read yet.
+        judges, verdicts: how often each occurs; of a table that cannot be read yet, the values among its first rows.
         records: the first ones, as they would be read.
         problems: problems and notices.
         people: scores by people in the input.
         join: what labels of another file gave; None without any.
-        facts: of all judgments; None where the input cannot be read yet.
-        rules: what counts as right among them.
+        facts, rules: of all judgments, None where the input cannot be read yet; what counts as right among them.
         told: what was read, a line each, an example last.
     """
 
     name: str
     format: str
     origin: Origin = "format"
-    complete: bool = True
     mapping: FieldMap | None = None
     fields: list[FieldGuess] = field(default_factory=list)
     columns: tuple[str, ...] = ()
@@ -124,9 +89,21 @@ class Inspection:
     told: list[str] = field(default_factory=list)
 
     @property
+    def complete(self) -> bool:
+        """Whether every record can be read in the way shown."""
+        return self.rejects == 0
+
+    @property
     def right(self) -> dict[VerdictKind, Right]:
         """The rule of each kind of verdict."""
         return self.rules.rules()
+
+    def add(self, record: Judgment | Reject) -> None:
+        """Takes a record, or why it cannot be read where it is one of the first."""
+        if isinstance(record, Judgment):
+            self.records.append(record)
+        elif len(self.problems) < _SHOWN_REJECTS:
+            self.problems.append(str(record))
 
 
 Join = Callable[[JudgmentSource], JoinReport | None]
@@ -147,11 +124,9 @@ def inspect_input(
     """Looks at a file or folder, all of it where it can be read.
 
     Args:
-        name: the path.
         given: which column is what, as far as it is known; the rest is guessed.
         records: how many records to keep.
-        prefix_ids: as for :func:`metajudge.reading.open_judgments`.
-        join: adds labels of another file; None without any.
+        join: adds labels of another file.
         right: what counts as right; None for the default of each kind of verdict.
         as_table: whether to guess at the columns of a file of another tool's format, too.
         dropped: columns that are not guessed to be anything.
@@ -183,12 +158,13 @@ def inspect_input(
     except LabelsError:
         raise
     except InputError as error:
-        found = Inspection(name, table.format, complete=False, rows=sum(1 for _ in table.rows()))
-        found.verdicts = guess.verdicts
+        found = Inspection(name, table.format, rows=sum(1 for _ in table.rows()), verdicts=guess.verdicts)
         found.problems = [*(guess.questions(known) or [str(error)]), *_as_items(mapping, name)]
         if not set(mapping.missing()) - {"judge"}:
             named = mapping.updated(constants={"judge": _PLACEHOLDER}) if "judge" in mapping.missing() else mapping
-            _preview(found, MappedTable(table, named, survey=False), survey.rows)
+            reader = MappedTable(table, named, survey=False)
+            for row in survey.rows:
+                found.add(attempt(reader.source, row, reader.judgment))
         del found.records[records:]
     found.origin, found.mapping, found.columns = "guessed", mapping, table.columns()
     _open_values(found, mapping, survey)
@@ -200,14 +176,14 @@ def inspect_input(
 def _counted(
     name: str, records: int, prefix_ids: bool, join: Join | None, right: Right | None, mapping: FieldMap | None
 ) -> Inspection:
-    """Everything about an input that can be read; arguments as those of :func:`inspect_input`.
+    """Everything about an input that can be read.
 
     Raises:
         InputError: it cannot be read.
         LabelsError: labels cannot be read or joined, which is no fault of the input.
     """
     source = open_judgments([name], mapping=mapping, prefix_ids=prefix_ids)
-    if source.guessed:
+    if any(one.guessed for one in source.mapped):
         raise InputError(f"{name} is read by a guess")
     found = Inspection(name, next(iter(source.formats.values())))
     try:
@@ -215,20 +191,17 @@ def _counted(
     except InputError as error:
         raise LabelsError(str(error)) from None
     if found.format.endswith("mapped"):
-        given = mapping is not None and bool(mapping.columns)
-        kept = None if given else saved_map(name)
-        found.origin = "given" if given else "kept" if kept else "format"
-        found.mapping = (
-            source.mapping if given else kept.updated(values=mapping.values if mapping else {}) if kept else None
-        )
+        if mapping is not None and mapping.columns:
+            found.origin, found.mapping = "given", source.mapping
+        elif (kept := saved_map(name)) is not None:
+            found.origin, found.mapping = "kept", kept.updated(values=mapping.values if mapping else {})
     found.rules, builder = RightRules(right), VerdictsBuilder(texts=False)
     for record in source.scan():
         if isinstance(record, Judgment):
             builder.add(record)
             found.rules.add(record)
-            found.records += [record] if len(found.records) < max(records, 1) else []
-        elif len(found.problems) < _SHOWN_REJECTS:
-            found.problems.append(str(record))
+        if isinstance(record, Reject) or len(found.records) < max(records, 1):
+            found.add(record)
     facts = found.facts = builder.facts()
     found.judges = Counter(facts.judges[code] for code in facts.judge.tolist())
     for code, count in Counter(facts.verdict.tolist()).items():
@@ -239,12 +212,7 @@ def _counted(
     if source.rejects > len(found.problems):
         found.problems.append(f"and {source.rejects - len(found.problems)} more records that cannot be read")
     found.problems += [*source.told, *found.rules.scales.sentences()]
-    found.complete = source.rejects == 0
     return found
-
-
-class LabelsError(InputError):
-    """Labels of another file cannot be read or joined."""
 
 
 def _open_values(found: Inspection, mapping: FieldMap, survey: Survey) -> None:
@@ -274,16 +242,6 @@ def _as_items(mapping: FieldMap, name: str) -> list[str]:
     columns = {field: column for field, column in mapping.columns.items() if field.split(".")[0] in names}
     flags = FieldMap(columns=columns).to_flags()
     return [f"without verdicts it can be items that are yet to be judged: metajudge judge {quoted(name)} {flags}"]
-
-
-def _preview(found: Inspection, reader: MappedTable, rows: Sequence[Line]) -> None:
-    """The first records that can be read, and why others cannot."""
-    for row in rows:
-        record = attempt(reader.source, row, reader.judgment)
-        if isinstance(record, Judgment):
-            found.records.append(record)
-        elif len(found.problems) < _SHOWN_REJECTS:
-            found.problems.append(str(record))
 
 
 def _table(name: str, known: FieldMap | None) -> Table | None:

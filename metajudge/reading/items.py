@@ -5,10 +5,10 @@ and, where known, ``category``, ``label``, ``reference`` and ``models``. A table
 needs a column of questions and one for each response, by the names of a mapping's fields or by a mapping.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.kinds import tables_in
@@ -23,20 +23,16 @@ from metajudge.reading.source import open_judgments
 from metajudge.types import Item, Judgment
 
 
-@dataclass(frozen=True, slots=True)
-class _FoundItem:
+class _FoundItem(NamedTuple):
     """An item and its position: for judgments, ``line`` counts records."""
 
     item: Item
     file: str
     line: int
 
-    @property
-    def where(self) -> str:
-        return f"{self.file}:{self.line}"
 
-    def reject(self, reason: str) -> Reject:
-        return Reject(self.file, self.line, reason, self.item.model_dump_json())
+_Read: TypeAlias = Callable[[], Iterator[_FoundItem | Reject]]
+"""Reads one input anew at each call."""
 
 
 class ItemSource:
@@ -53,36 +49,41 @@ class ItemSource:
     """
 
     def __init__(
-        self, paths: Sequence[str], responses: int | None, limit: int | None, mapping: FieldMap | None, prefix_ids: bool
+        self, inputs: Sequence[_Read], formats: dict[str, str], responses: int | None, limit: int | None
     ) -> None:
         self.items = self.responses = 0
         self.rejects: list[Reject] = []
-        self._inputs = [_input(path, mapping, prefix_ids) for path in paths]
-        self.formats = {path: one.format for path, one in zip(paths, self._inputs, strict=True)}
+        self.formats = formats
+        self._inputs = inputs
         self._wanted = responses
         self._limit = limit
 
     def __iter__(self) -> Iterator[Item]:
         seen: dict[str, tuple[str, str]] = {}
         self.items, self.responses, self.rejects = 0, 0, []
-        for found in (one for source in self._inputs for one in source.read()):
+        for found in (one for read in self._inputs for one in read()):
             if isinstance(found, Reject):
                 self._reject(found)
                 continue
-            item = found.item
-            earlier = seen.get(item.id)
-            if earlier is not None:
-                _require_same(item, earlier, found.where)
+            item, where = found.item, f"{found.file}:{found.line}"
+            if item.id in seen:
+                digest, first = seen[item.id]
+                if digest != item.digest:
+                    raise InputError(
+                        f"item {item.id!r} has one content at {first} and another at {where}: give different items "
+                        "different ids, or leave one of them out"
+                    )
                 continue
-            seen[item.id] = item.digest, found.where
-            if self._wanted is not None and len(item.responses) != self._wanted:
-                count = len(item.responses)
-                self._reject(found.reject(f"item {item.id!r} has {count} responses, {self._wanted} are needed"))
+            seen[item.id] = item.digest, where
+            count = len(item.responses)
+            if self._wanted is not None and count != self._wanted:
+                reason = f"item {item.id!r} has {count} responses, {self._wanted} are needed"
+                self._reject(Reject(found.file, found.line, reason, item.model_dump_json()))
                 continue
             if self._limit is not None and self.items >= self._limit:
                 return
             self.items += 1
-            self.responses += len(item.responses)
+            self.responses += count
             yield item
 
     def _reject(self, reject: Reject) -> None:
@@ -100,7 +101,6 @@ def open_items(
     """Opens files of items, tables of questions and responses, and files or folders of judgments for their items.
 
     Args:
-        paths: what to read.
         responses: how many responses an item must have; others are rejected, with the reason.
         limit: how many items to give at most.
         mapping: which column of a table is what; None for the mapping kept for the file, where there is one.
@@ -111,22 +111,13 @@ def open_items(
     """
     if not paths:
         raise InputError("no input given: name at least one file of items or of judgments")
-    return ItemSource(paths, responses, limit, mapping, prefix_ids)
+    inputs = [_input(path, mapping, prefix_ids) for path in paths]
+    formats = {path: title for path, (title, _) in zip(paths, inputs, strict=True)}
+    return ItemSource([read for _, read in inputs], formats, responses, limit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """One path: the name of its format, and its items, read anew at each call."""
-
-    format: str
-    read: Callable[[], Iterator[_FoundItem | Reject]]
-
-
-def _read(source: Source, rows: Iterable[Line | Reject], item: Callable[[Line], Item]) -> Iterator[_FoundItem | Reject]:
-    return each(source, rows, lambda row: _FoundItem(item(row), source.name, row.number))
-
-
-def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
+def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> tuple[str, _Read]:
+    """The name of a path's format, and what reads its items."""
     source = Source(Path(path), path)
     readable = source.path.is_dir() or (path != "-" and source.path.is_file())
     tables = tables_in(source) if readable else []
@@ -147,38 +138,34 @@ def _input(path: str, mapping: FieldMap | None, prefix_ids: bool) -> _Input:
         for number, one in enumerate(judgments.scan(), start=1):
             yield _FoundItem(one.item, path, number) if isinstance(one, Judgment) else one
 
-    return _Input(next(iter(judgments.formats.values())), read)
+    return next(iter(judgments.formats.values())), read
 
 
-def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> _Input | None:
-    """A reader for tables that contain items and no verdicts; None for what may contain judgments."""
+def _items_of(tables: Sequence[Table], mapping: FieldMap | None) -> tuple[str, _Read] | None:
+    """What reads tables that contain items and no verdicts; None for what may contain judgments."""
     table = tables[0]
     first = next((line for line in table.rows() if isinstance(line, Line)), None)
     if first is None:
         return None
     is_item = "question" in first.data and isinstance(first.data.get("responses"), dict) and "item" not in first.data
     if is_item and len(tables) == 1:
-        made = partial(_read, table.source, item=lambda row: Item.model_validate(row.data))
-        return _Input(f"{table.format} of items", lambda: made(table.rows()))
+        return f"{table.format} of items", lambda: _read(table, table.rows(), _as_item)
     given = mapping if mapping is not None and mapping.columns else saved_map(table.source.path)
     known = format_of(first.data)
     if known is not None and (given is None or not known.by_columns):
         return None
     used = given or FieldMap(columns=own_columns(table.columns()))
-    judged = "verdict" in used.columns or "verdict" in used.constants
-    if judged or used.missing(ASKED):
+    if "verdict" in {*used.columns, *used.constants} or used.missing(ASKED):
         return None
     mapped = [MappedTable(one, used, survey=False, needed=ASKED) for one in tables]
-    return _Input(
-        f"{table.format}, mapped",
-        lambda: (found for one in mapped for found in _read(one.source, one.rows_of_judges(), one.item)),
-    )
+    title = f"{table.format}, mapped"
+    return title, lambda: (found for one in mapped for found in _read(one.table, one.rows_of_judges(), one.item))
 
 
-def _require_same(item: Item, earlier: tuple[str, str], where: str) -> None:
-    digest, first = earlier
-    if digest != item.digest:
-        raise InputError(
-            f"item {item.id!r} has one content at {first} and another at {where}: give different items different "
-            "ids, or leave one of them out"
-        )
+def _as_item(row: Line) -> Item:
+    return Item.model_validate(row.data)
+
+
+def _read(table: Table, rows: Iterator[Line | Reject], item: Callable[[Line], Item]) -> Iterator[_FoundItem | Reject]:
+    source = table.source
+    return each(source, rows, lambda row: _FoundItem(item(row), source.name, row.number))

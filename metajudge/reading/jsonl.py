@@ -1,10 +1,10 @@
 """metajudge's own format: one judgment a line (``metajudge schema judgment`` prints its JSON Schema)."""
 
 import gzip
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final
 
 import orjson
 from pydantic import ValidationError
@@ -12,16 +12,7 @@ from pydantic import ValidationError
 from metajudge.errors import InputError
 from metajudge.files.replacing import replacing
 from metajudge.reading.alike import Alike, retold
-from metajudge.reading.containers.lines import (
-    NAN_IS_NULL,
-    RawLine,
-    Reject,
-    Source,
-    is_plain,
-    open_bytes,
-    parsed_line,
-    raw_lines,
-)
+from metajudge.reading.containers.lines import NAN_IS_NULL, RawLine, Reject, Source, is_plain, parsed_line, raw_lines
 from metajudge.reading.containers.tables import LINES, Table, json_lines
 from metajudge.reading.conversations import apart
 from metajudge.reading.reader import FoundJudgment, attempt, each
@@ -47,16 +38,6 @@ class JudgmentLines:
     def is_plain(self) -> bool:
         """Whether the file is uncompressed lines."""
         return self._table.format == LINES and is_plain(self.source)
-
-    def count_lines(self) -> int | None:
-        """The lines of the file, without parsing them; None where it is a table of another kind, or damaged."""
-        if self._table.format != LINES:
-            return None
-        try:
-            with open_bytes(self.source) as stream:
-                return sum(piece.count(b"\n") for piece in iter(lambda: stream.read(1 << 20), b""))
-        except (EOFError, OSError, zlib.error):
-            return None
 
     def read(self) -> Iterator[FoundJudgment | Reject]:
         parse, name = SharedItems().judgment, self.source.name
@@ -105,80 +86,63 @@ class SharedItems:
         return apart(self._checked(data))
 
     def _checked(self, data: dict[str, Any]) -> Judgment:
-        item = data.get("item")
-        shared = self._shared(item) if isinstance(item, dict) else None
-        if shared is None:
+        item = self._shared(data.get("item"))
+        if item is None:
             return Judgment.model_validate(data)
         usual = data.keys() | {"order"} == _USUAL and all(type(data[name]) is str for name in _TEXTS)
         # What is wrong about a label that is a category depends on the category.
-        alone = usual and not isinstance(shared.label, Category)
-        said = self._alike.said(data, shared) if alone else None
+        said = self._alike.said(data, item) if usual and not isinstance(item.label, Category) else None
         known = self._alike.find(said)
-        if known is not None and (made := retold(known, data["id"], shared, data["judge"], data["rationale"])):
+        if known is not None and (made := retold(known, data["id"], item, data["judge"], data["rationale"])):
             return made
-        judgment = Judgment.model_validate({**data, "item": shared})
+        judgment = Judgment.model_validate({**data, "item": item})
         if judgment.verdict is not None:
             self._alike.keep(said, judgment)
         return judgment
 
-    def _shared(self, item: dict[str, Any]) -> Item | None:
+    def _shared(self, data: Any) -> Item | None:
         """The item that is shared, which is a new one where it differs from the last; None where it cannot be read."""
-        if self._item is not None and self._is_known(item):
+        if self._item is not None and self._is_known(data):
             return self._item
         try:
-            read = Item.model_validate(item)
+            read = Item.model_validate(data) if isinstance(data, dict) else None
         except ValidationError:  # which is explained best as a part of the judgment
             return None
-        # Its fields are texts or null; keys and values of responses are texts anyway.
-        self._plain = all(one is None or type(one) is str for name, one in item.items() if name != "responses")
-        self._data, self._item = item, read
+        if read is not None:
+            # Its fields are texts or null; keys and values of responses are texts anyway.
+            self._plain = all(one is None or type(one) is str for name, one in data.items() if name != "responses")
+            self._data, self._item = data, read
         return read
 
-    def _is_known(self, item: dict[str, Any]) -> bool:
+    def _is_known(self, item: Any) -> bool:
         known = self._data
-        if item is known:
-            return True
-        if item != known:
-            return False
+        if item is known or item != known:
+            return item is known
         if self._plain:  # equal texts have equal types
             return list(item["responses"]) == list(known["responses"])
         return orjson.dumps(item) == orjson.dumps(known)
 
 
 def write_jsonl(path: Path | str, judgments: Iterable[Judgment]) -> int:
-    """Writes judgments, one a line, so that reading them back gives equal records.
+    """Writes judgments, one a line, so that reading them back gives equal records; returns their number.
 
-    The file appears complete or not at all: it is written beside its place and moved there at the end. Fields at
-    their default are left out.
-
-    Args:
-        path: where to; compressed where the name ends in ``.gz``.
-        judgments: any iterable; it is consumed one by one.
-
-    Returns:
-        The number of judgments written.
+    The file appears complete or not at all: it is written beside its place and moved there at the end. It is
+    compressed where its name ends in ``.gz``. Fields at their default are left out.
 
     Raises:
         InputError: the file cannot be written, or a judgment contains text or ``meta`` that JSON cannot.
     """
-    target = Path(path)
+    target, count = Path(path), 0
     try:
         with replacing(target) as part, part.open("wb") as raw:
-            count = _write(raw, judgments, packed=target.suffix == ".gz")
+            # No time stamp and no file name inside: the same judgments give the same bytes.
+            packed = gzip.GzipFile("", "wb", 6, raw, mtime=0) if target.suffix == ".gz" else None
+            with packed or nullcontext(raw) as stream:
+                for judgment in judgments:
+                    stream.write(to_line(judgment))
+                    count += 1
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    return count
-
-
-def _write(raw: BinaryIO, judgments: Iterable[Judgment], *, packed: bool) -> int:
-    count = 0
-    # No time stamp and no file name inside: the same judgments give the same bytes.
-    stream = cast("BinaryIO", gzip.GzipFile("", "wb", 6, raw, mtime=0)) if packed else raw
-    for judgment in judgments:
-        stream.write(to_line(judgment))
-        count += 1
-    if packed:
-        stream.close()
     return count
 
 

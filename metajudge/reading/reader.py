@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +16,9 @@ from metajudge.reading.reasons import reason_of
 from metajudge.types import Judgment
 
 T = TypeVar("T")
+
+UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)
+"""What reading a record raises: our own reasons, and what looking into data of another shape gives; see :func:`why`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +35,26 @@ class FoundJudgment:
     name: str | None = None
 
 
-def prefixed(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
-    """The judgment with its file's name before its id."""
-    if isinstance(found, Reject):
+Found: TypeAlias = FoundJudgment | Reject | ByPeople
+
+
+def prefixed(found: Found) -> Found:
+    """A judgment with its file's name before its id."""
+    if not isinstance(found, FoundJudgment):
         return found
     name = f"{found.file}/{found.judgment.id}"
     return replace(found, judgment=found.judgment.model_copy(update={"id": name}))
 
 
-def without_secrets(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
-    """A judgment without keys in what a tool noted beside it; the texts that were judged stay as they are."""
-    if isinstance(found, Reject):
+def cleaned(found: Found) -> Found:
+    """A judgment with the thoughts of models apart from its texts, and without keys in what a tool noted beside it."""
+    if not isinstance(found, FoundJudgment):
         return found
     judgment = found.judgment
     noted = {"meta": judgment.meta, "no_verdict": judgment.no_verdict}
     clean = data_without_secrets(noted)
-    return found if clean is noted else replace(found, judgment=judgment.model_copy(update=clean))
-
-
-def set_apart(found: FoundJudgment | Reject) -> FoundJudgment | Reject:
-    """A judgment with the thoughts of models apart from its texts."""
-    if isinstance(found, Reject):
-        return found
-    judgment = apart(found.judgment)
+    judgment = apart(judgment if clean is noted else judgment.model_copy(update=clean))
     return found if judgment is found.judgment else replace(found, judgment=judgment)
-
-
-UNREADABLE = (InputError, BadLine, KeyError, TypeError, AttributeError, ValueError)
-"""What reading a record raises: our own reasons, and what looking into data of another shape gives; see :func:`why`."""
 
 
 class Reader(Protocol):
@@ -67,7 +62,7 @@ class Reader(Protocol):
 
     format: str
 
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]: ...
+    def read(self) -> Iterator[Found]: ...
 
 
 @dataclass(eq=False)
@@ -88,7 +83,7 @@ class LineReader:
     made: Callable[[Line], Sequence[Judgment | PersonScore]]
     shape: str | None = None
 
-    def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
+    def read(self) -> Iterator[Found]:
         for found in each(self.source, self.rows(), self._found, self.shape):
             yield from [found] if isinstance(found, Reject) else found
 

@@ -44,26 +44,24 @@ def saved_map(path: Path | str) -> FieldMap | None:
     Raises:
         ConfigurationError: the file of mappings is not what it should be.
     """
-    given = Path(path)
-    for folder in dict.fromkeys((Path.cwd(), Path(os.path.abspath(given)).parent)):
-        found = _matching(_load(folder / FILE_NAME), _key(given, folder))
-        if found is not None:
-            return found
+    absolute = Path(os.path.abspath(path))
+    for folder in dict.fromkeys((Path.cwd(), absolute.parent)):
+        maps, key = _load(folder / FILE_NAME), _key(absolute, folder)
+        fitting = [one for name, one in maps.items() if fnmatch(key, name)]
+        around = [one for name, one in maps.items() if name == "." or key.startswith(f"{name}/")]
+        if found := [*([maps[key]] if key in maps else []), *fitting, *around]:
+            return found[0]
     return None
 
 
 def save_map(path: Path | str, mapping: FieldMap) -> Path:
-    """Keeps a mapping for a file in the working folder; an earlier one for the same file is replaced.
-
-    Returns:
-        The file it is kept in.
+    """Keeps a mapping for a file in the working folder, in place of an earlier one; returns the file it is kept in.
 
     Raises:
         ConfigurationError: it cannot be written.
     """
     target = Path.cwd() / FILE_NAME
-    maps = dict(_load(target))
-    maps[_key(Path(path), target.parent)] = mapping
+    maps = {**_load(target), _key(Path(os.path.abspath(path)), target.parent): mapping}
     try:
         with replacing(target) as part:
             part.write_text(_HEAD + "".join(_toml(name, one) for name, one in maps.items()), encoding="utf-8")
@@ -87,17 +85,8 @@ def _load(file: Path) -> Mapping[str, FieldMap]:
         ) from None
 
 
-def _matching(maps: Mapping[str, FieldMap], key: str) -> FieldMap | None:
-    if key in maps:
-        return maps[key]
-    fitting = (one for name, one in maps.items() if fnmatch(key, name))
-    around = (one for name, one in maps.items() if name == "." or key.startswith(f"{name}/"))
-    return next(fitting, None) or next(around, None)
-
-
 def _key(path: Path, folder: Path) -> str:
-    absolute = Path(os.path.abspath(path))
-    return absolute.relative_to(folder).as_posix() if absolute.is_relative_to(folder) else absolute.as_posix()
+    return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
 
 
 def _toml(name: str, mapping: FieldMap) -> str:

@@ -5,7 +5,7 @@ Of a table that cannot be read yet: each column with values of it, and what it i
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from metajudge.reading.containers.tables import Survey
@@ -13,16 +13,17 @@ from metajudge.reading.conversations import text_of
 from metajudge.reading.mapping import FieldMap
 from metajudge.reading.scales import scale_text
 from metajudge.reading.spread import columns_in
-from metajudge.types import VERDICT_KINDS, Grade, Judgment, Pairwise
+from metajudge.types import VERDICT_KINDS, Category, Grade, Judgment, Pairwise, Right, VerdictKind, kind_of
 from metajudge.types.label import answers
 
 if TYPE_CHECKING:  # numpy is imported where there are columns to count
-    from metajudge.evidence.units import ItemFact
     from metajudge.evidence.verdicts import Verdicts
     from metajudge.stats.arrays import Bools
 
 MOST: Final = 8
 """Names or values that are shown one by one."""
+MOST_WORDS: Final = 20
+"""Categories that are counted one by one."""
 WIDTH: Final = 88
 _EXAMPLE: Final = 36
 _KINDS: Final = {"pairwise": "pair", "ranking": "ranking", "grade": "grade", "category": "category"}
@@ -30,94 +31,109 @@ UNNAMED: Final = "(no name)"
 OWN: Final = "(label of the record)"
 
 
+def counts_of(facts: "Verdicts | None", rules: Mapping[VerdictKind, Right]) -> dict[str, Any]:
+    """Kinds of verdicts, grades, categories, scales, what counts as right, and people's labels; absent parts are null.
+
+    The labels of an item count once, however many judges it has. None stands for an input that cannot be read yet.
+    """
+    given = Counter[int]() if facts is None else Counter(facts.verdict.tolist())
+    items = [] if facts is None else [facts.items[place] for place in sorted(set(facts.item.tolist()))]
+    kinds, words, grades = Counter[VerdictKind](), Counter[str](), list[float]()
+    for code, count in given.items():
+        verdict = None if facts is None else facts.verdict_of(code)
+        if verdict is not None:
+            kinds[kind_of(verdict)] += count
+        if isinstance(verdict, Grade):
+            grades.append(verdict.value)
+        if isinstance(verdict, Category):
+            words[str(verdict)] += count
+    people, each = Counter[str](), Counter[int]()
+    for item in items:
+        names = [one.annotator or UNNAMED for one in answers(item.labels)] or [OWN] * (item.label is not None)
+        people.update(names)
+        each.update([len(names)] if names else [])
+    return {
+        "kinds": dict(kinds),
+        "categories": dict(words.most_common(MOST_WORDS)) or None,
+        "grades": [min(grades), max(grades)] if grades else None,
+        "scales": dict(Counter(scale_text(item.scale) for item in items if item.scale)) or None,
+        "right": {kind: str(rule) for kind, rule in rules.items()},
+        "labels": {
+            "items": len(items),
+            "labelled_items": each.total(),
+            "annotators": dict(people),
+            "per_item": {str(count): items for count, items in sorted(each.items())},
+        },
+    }
+
+
 def lines_of(facts: "Verdicts", rows: "Bools | None" = None) -> list[str]:
-    """What was read, in three lines.
+    """What was read: verdicts with their judges and items; values, ties and what has no verdict; labels of people.
 
     Args:
-        facts: of the whole input.
         rows: [n] the judgments to tell of; None for all.
-
-    Returns:
-        Verdicts with their judges and items; values, scales, ties and what has no verdict; labels of people.
     """
-    import numpy as np
-
     if rows is not None:
-        facts = facts.select(np.flatnonzero(rows))
-    kinds = Counter(VERDICT_KINDS[code] for code in facts.kind[facts.kind >= 0].tolist())
+        facts = facts.select(rows.nonzero()[0])
+    counts = counts_of(facts, {})
+    labels, kinds = counts["labels"], Counter(counts["kinds"])
     each = [plural(_KINDS[kind], count) for kind, count in kinds.most_common()]
     judges = Counter(facts.judges[code] for code in facts.judge.tolist())
-    places = np.unique(facts.item).tolist()
-    questions = len({facts.items[place].question for place in places})
     by = next(iter(judges), "") if len(judges) == 1 else f"{len(judges)} judges ({top(judges)})"
-    about = (f"{plural('item', len(places))} of " if questions != len(places) else "") + plural("question", questions)
-    return [f"{' and '.join(each) or 'no verdict'} by {by} on {about}", _values(facts), _labels(facts, places)]
+    items, questions = labels["items"], len({facts.items[place].question for place in set(facts.item.tolist())})
+    about = (f"{plural('item', items)} of " if questions != items else "") + plural("question", questions)
+    by_people = "labels: none (in this file: --map label=COLUMN; in another one: --labels FILE)"
+    if labels["annotators"]:
+        people, labelled = Counter(labels["annotators"]), labels["labelled_items"]
+        by_people = f"labels: {people.total():,} on {labelled:,} of {plural('item', items)}, by {top(people)}"
+    return [f"{' and '.join(each) or 'no verdict'} by {by} on {about}", _values(facts, counts), by_people]
 
 
-def _values(facts: "Verdicts") -> str:
+def _values(facts: "Verdicts", counts: Mapping[str, Any]) -> str:
     """How often each value occurs, grades and declared scales, ties, and what has no verdict."""
     given = Counter(facts.verdict.tolist())
     silent = given.pop(-1, 0)
     verdicts = [(facts.verdicts[code], count) for code, count in given.items()]
     parts = [f"verdicts: {top(Counter({str(one): count for one, count in verdicts}))}" if verdicts else "no verdicts"]
-    grades = [one.value for one, _ in verdicts if isinstance(one, Grade)]
-    parts += [f"grades from {min(grades):g} to {max(grades):g}"] if grades else []
-    scales = Counter(scale_text(one) for place in set(facts.item.tolist()) if (one := facts.items[place].scale))
-    parts += [f"declared scale {', '.join(scales)}"] if scales else []
-    pairs = [(one, count) for one, count in verdicts if isinstance(one, Pairwise)]
-    parts += [plural("tie", sum(count for one, count in pairs if not one.strength))] if pairs else []
-    if pairs:
+    parts += ["grades from {:g} to {:g}".format(*counts["grades"])] if counts["grades"] else []
+    parts += [f"declared scale {', '.join(counts['scales'])}"] if counts["scales"] else []
+    if "pairwise" in counts["kinds"]:
         import numpy as np
 
+        ties = sum(count for one, count in verdicts if isinstance(one, Pairwise) and not one.strength)
         pair = facts.kind == VERDICT_KINDS.index("pairwise")
         shown = np.unique(np.stack([facts.item[pair], facts.judge[pair], facts.order[pair]]), axis=1)
         asked, orders = np.unique(shown[:2], axis=1, return_counts=True)
         both = int((orders > 1).sum())
-        parts.append(f"{both:,} of {asked.shape[1]:,} in both orders" if both else "each in one order")
+        in_orders = f"{both:,} of {asked.shape[1]:,} in both orders" if both else "each in one order"
+        parts += [plural("tie", ties), in_orders]
     return "; ".join([*parts, f"{silent:,} without a verdict" if silent else "none without a verdict"])
 
 
-def _labels(facts: "Verdicts", places: Sequence[int]) -> str:
-    people, each = people_of([facts.items[place] for place in places])
-    if not each:
-        return "labels: none (in this file: --map label=COLUMN; in another one: --labels FILE)"
-    labelled = each.total()
-    return f"labels: {people.total():,} on {labelled:,} of {plural('item', len(places))}, by {top(people)}"
-
-
-def people_of(items: Iterable["ItemFact"]) -> tuple[Counter[str], Counter[int]]:
-    """How many labels each person gave, and how many items have so many labels; an item counts once."""
-    people, each = Counter[str](), Counter[int]()
-    for item in items:
-        given = [one.annotator or UNNAMED for one in answers(item.labels)] or [OWN] * (item.label is not None)
-        people.update(given)
-        each.update([len(given)] if given else [])
-    return people, each
+def _said(record: Judgment) -> str:
+    return f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
 
 
 def example_of(record: Judgment) -> str:
     """One judgment in one line."""
     item = record.item
-    said = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
-    truth = item.truth
-    label = "" if truth is None else f", people say {truth}"
+    label = "" if item.truth is None else f", people say {item.truth}"
     texts = [quote(text)[: WIDTH // 2] for text in (item.question, *item.responses.values()) if text]
     shown = " | ".join(texts) if item.has_texts else "no texts"
-    return cut(f"for example {record.id}: {record.judge} says {said}{label}: {shown}", 2 * WIDTH)
+    return cut(f"for example {record.id}: {record.judge} says {_said(record)}{label}: {shown}", 2 * WIDTH)
 
 
 def record_lines(number: int, record: Judgment) -> list[str]:
     """A record as it will be read, its texts cut to a line each."""
     item = record.item
-    verdict = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
     label = f", label {item.label}" if item.label is not None else ""
-    lines = [f"   {record.judge} says {verdict}{label}, shown in the order {', '.join(record.order)}"]
+    lines = [f"{number}. {record.id}"]
+    lines.append(f"   {record.judge} says {_said(record)}{label}, shown in the order {', '.join(record.order)}")
     lines.append(f"   question   {quote(item.question)}")
     for name, text in item.responses.items():
         model = (item.models or {}).get(name)
         lines.append(f"   {name:<10} {quote(text)}{f'  ({model})' if model else ''}")
-    lines += [f"   rationale  {quote(record.rationale)}"] if record.rationale else []
-    return [f"{number}. {record.id}", *lines]
+    return [*lines, *([f"   rationale  {quote(record.rationale)}"] if record.rationale else [])]
 
 
 def samples(survey: Survey, column: str) -> list[str]:
@@ -129,14 +145,7 @@ def samples(survey: Survey, column: str) -> list[str]:
 def column_lines(
     columns: Sequence[str], values: Mapping[str, Sequence[str]], mapping: FieldMap, why: Mapping[str, str]
 ) -> list[str]:
-    """Each column with values of it, what it is read as, and why.
-
-    Args:
-        columns: of the table.
-        values: column -> some of its values.
-        mapping: which column is what.
-        why: field -> the reason.
-    """
+    """Each column with values of it, the field it is read as, and why."""
     used: dict[str, list[str]] = {}
     for field, column in mapping.columns.items():
         for name in columns_in(column):

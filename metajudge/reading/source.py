@@ -6,7 +6,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -21,14 +21,15 @@ from metajudge.reading.conversations import thinks
 from metajudge.reading.detect import readers_of
 from metajudge.reading.jsonl import JudgmentLines
 from metajudge.reading.mapping import FieldMap
-from metajudge.reading.passes import BLOCK, C, ItemContents, PassCounts, Screen, SeenIds, find_contents, settled
+from metajudge.reading.passes import BLOCK, C, Earlier, ItemContents, PassCounts, Screen, find_contents
 from metajudge.reading.people import NAMED, ByPeople, PeopleCount, PeopleIndex, PeopleOnlyError, ScoredByPeople
-from metajudge.reading.reader import FoundJudgment, Reader, prefixed, set_apart, without_secrets
+from metajudge.reading.reader import Found, FoundJudgment, Reader, cleaned, prefixed
 from metajudge.reading.seen import WIDTH, cut, example_of, lines_of, plural
 from metajudge.types import Judgment
 
 if TYPE_CHECKING:
     from metajudge.evidence.verdicts import Verdicts
+    from metajudge.reading.mapped import MappedTable
 
 _THINKING = (
     "judgments with a model's reasoning beside an answer or a verdict: {}; it is kept in metadata.ID.reasoning and "
@@ -39,11 +40,10 @@ _THINKING = (
 class JudgmentSource:
     """Judgments from files and folders, read anew from disk at every iteration, one at a time.
 
-    Iterating the source gives the judgments asked for (``judges``, ``limit``); :meth:`all` gives every judgment,
-    for evidence that must not depend on the filter (peers' verdicts, the other order). The counts are of all of
-    the input once one pass has run to its end, and for what was read so far before that. Files must not change
-    in between. Where records contradict each other about an item, those that most of them contradict are rejects
-    (:mod:`metajudge.reading.passes`).
+    Iterating the source gives the judgments asked for; :meth:`all` gives every judgment, for evidence that must not
+    depend on the filter (peers' verdicts, the other order). The counts are of all of the input once one pass has run
+    to its end, and of what was read so far before that. Files must not change in between. Where records contradict
+    each other about an item, those that most of them contradict are rejects (:mod:`metajudge.reading.passes`).
 
     Attributes:
         formats: the path as given -> the name of the format it was read as.
@@ -64,24 +64,21 @@ class JudgmentSource:
     ) -> None:
         self.formats = {name: " and ".join(dict.fromkeys(r.format for r in rs)) for name, rs in inputs.items()}
         self.strict = strict
-        self._readers = [reader for given in inputs.values() for reader in given]
-        self._prefix_ids = prefix_ids
         self.judges = None if judges is None else frozenset(judges)
         self.limit = limit
+        self.unit: str | None = None
+        self._readers = [reader for given in inputs.values() for reader in given]
+        self._prefix_ids = prefix_ids
+        self._changes: list[Callable[[Judgment], Judgment]] = []
+        self._told: list[str] = []
+        self._contents: ItemContents | None = None
         self._tally = PassCounts()
         self._complete = False
-        self._unique = False
-        self._changes: list[Callable[[Judgment], Judgment]] = []
-        self.unit: str | None = None
-        self._told: list[str] = []
-        self._thinking = 0
-        self._contents: ItemContents | None = None
 
     def label(self, labelled: Callable[[Judgment], Judgment], notices: Sequence[str] = ()) -> None:
-        """Adds labels to every judgment from now on; see :func:`metajudge.reading.joined_labels.join_source`.
+        """Adds labels to every judgment from now on, in which nothing else may change.
 
         Args:
-            labelled: gives a judgment with its labels; nothing else of it may change.
             notices: what is to be known of the labels, a sentence each.
         """
         self._changes.append(labelled)
@@ -113,49 +110,52 @@ class JudgmentSource:
         """Scores by people: labels where a judge judged the same item."""
         return self._tally.people
 
+    @cached_property
+    def mapped(self) -> "list[MappedTable]":
+        """The tables that are read by a mapping."""
+        from metajudge.reading.mapped import MappedTable
+
+        return [one for one in self._readers if isinstance(one, MappedTable)]
+
+    @property
+    def mapping(self) -> FieldMap | None:
+        """The mapping of the first table that is read by one, with what the format added to it."""
+        return self.mapped[0].mapping if self.mapped else None
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Columns of tables that say nothing of a judgment."""
+        columns = (name for one in self.mapped for name in one.table.columns() if name not in one.mapping.used_columns)
+        return tuple(dict.fromkeys(columns))
+
+    @property
+    def told(self) -> list[str]:
+        """What the values of columns gave to know, a sentence each."""
+        thinking = self._tally.thinking
+        found = [sentence for one in self.mapped for sentence in one.told]
+        return [*found, _THINKING.format(thinking)] if thinking else found
+
     @property
     def notices(self) -> list[str]:
         """What is to be known about the input, a sentence each; complete after one pass."""
         notice = self.people.notice()
         return [*self.told, *self._told, *([] if notice is None else [notice])]
 
-    @property
-    def rows(self) -> int:
-        """Number of rows: of a table of several judges each one gives several judgments."""
-        return self._tally.rows
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Columns of tables that say nothing of a judgment."""
-        from metajudge.reading.mapped import MappedTable
-
-        mapped = [one for one in self._readers if isinstance(one, MappedTable)]
-        found = [name for one in mapped for name in one.table.columns() if name not in one.mapping.used_columns]
-        return tuple(dict.fromkeys(found))
-
     def lines(self, facts: "Verdicts", example: Judgment | None) -> list[str]:
-        """What was read, in three lines and an example; what else is to be known of rows and columns in one more.
-
-        Args:
-            facts: of all judgments, after one pass.
-            example: one of them.
-        """
-        return [*lines_of(facts), *self.beside(), *([] if example is None else [example_of(example)])]
-
-    def beside(self) -> list[str]:
-        """What rows and columns gave beside judgments, in one line; empty where there is nothing to tell."""
-        several = self.judgments + self.rejects + self.duplicates > self.rows
-        parts = [
-            f"{plural('row', self.rows)} give {plural('judgment', self.judgments)}" if several else "",
-            f"{plural('record', self.rejects)} cannot be read" if self.rejects else "",
-            f"{plural('record', self.duplicates)} came before" if self.duplicates else "",
+        """What was read, after one pass: in three lines, one more on rows and columns, and an example."""
+        tally = self._tally
+        beside = [
+            f"{plural('row', tally.rows)} give {plural('judgment', tally.judgments)}" * (tally.total > tally.rows),
+            f"{plural('record', tally.rejects)} cannot be read" if tally.rejects else "",
+            f"{plural('record', tally.duplicates)} came before" if tally.duplicates else "",
             f"not used: {', '.join(self.unused)}" if self.unused else "",
         ]
-        return [cut("; ".join(filter(None, parts)), 2 * WIDTH)] if any(parts) else []
+        more = [cut("; ".join(filter(None, beside)), 2 * WIDTH)] if any(beside) else []
+        return [*lines_of(facts), *more, *([] if example is None else [example_of(example)])]
 
     def first(self) -> Judgment | None:
-        """The first judgment asked for as its record has it, without a pass over the input; None without one."""
-        found = (one.judgment for reader in self._readers for one in reader.read() if isinstance(one, FoundJudgment))
+        """The first judgment asked for, without a pass over the input; None without one."""
+        found = (one.judgment for one in self._records() if isinstance(one, FoundJudgment))
         return next((one for one in found if self.judges is None or one.judge in self.judges), None)
 
     def summary(self) -> str:
@@ -174,22 +174,6 @@ class JudgmentSource:
         return f"<{type(self).__name__} {names}; {read}; .summary() says what it holds>"
 
     @property
-    def guessed(self) -> bool:
-        """Whether a table was read by a guess at its columns."""
-        return any(getattr(reader, "guessed", False) for reader in self._readers)
-
-    @property
-    def mapping(self) -> FieldMap | None:
-        """The mapping of the first table that is read by one, with what the format added to it."""
-        return next((one for reader in self._readers if (one := getattr(reader, "mapping", None))), None)
-
-    @property
-    def told(self) -> list[str]:
-        """What the values of columns gave to know, a sentence each."""
-        found = [sentence for reader in self._readers for sentence in getattr(reader, "told", ())]
-        return [*found, _THINKING.format(self._thinking)] if self._thinking else found
-
-    @property
     def line_readers(self) -> list[JudgmentLines] | None:
         """The readers, where all inputs are uncompressed lines of metajudge JSONL that nothing is to be added to.
 
@@ -205,39 +189,20 @@ class JudgmentSource:
 
         Args:
             judges: judge -> judgments, without repeated ones.
-            rejects: in the order of the input.
-            duplicates: repeated judgments.
         """
-        tally = PassCounts(duplicates=duplicates, judgments=sum(judges.values()))
+        tally = PassCounts(judgments=sum(judges.values()), duplicates=duplicates)
         tally.wanted = sum(count for name, count in judges.items() if self.judges is None or name in self.judges)
         for reject in rejects:
-            tally.add(reject, None)
+            tally.keep(reject)
         tally.rows = tally.total
         self._tally, self._complete = tally, True
-        self._contents = ItemContents({}, repeated=None if duplicates else frozenset())
-        self._unique = not duplicates
+        self._contents = None if duplicates else ItemContents()
 
     def expected(self) -> int | None:
-        """How many judgments an iteration will give, without parsing the input for it; None where that is unknown.
-
-        Exact once a pass has run to its end. Before, it is the number of lines, which blank, bad and repeated lines
-        make too large.
-        """
-        if not self._complete and self.judges is not None:
+        """How many judgments an iteration will give; None before a pass has run to its end."""
+        if not self._complete:
             return None
-        found = self._tally.wanted if self._complete else self._lines
-        return found if found is None or self.limit is None else min(found, self.limit)
-
-    @cached_property
-    def _lines(self) -> int | None:
-        """The lines of all inputs; None where one has none."""
-        total = 0
-        for reader in self._readers:
-            count = reader.count_lines() if isinstance(reader, JudgmentLines) else None
-            if count is None:
-                return None
-            total += count
-        return total
+        return self._tally.wanted if self.limit is None else min(self._tally.wanted, self.limit)
 
     def __iter__(self) -> Iterator[Judgment]:
         """The judgments asked for.
@@ -277,44 +242,30 @@ class JudgmentSource:
 
         That is known at the end of the pass only. Where they do, or an id comes twice, or the collector refuses a
         record, what was collected is dropped, and a new collector is given what :meth:`scan` gives.
-
-        Args:
-            start: makes a collector.
-
-        Raises:
-            MetajudgeError: as :meth:`scan` or the collector.
         """
         *_, found = self.collecting(start, sys.maxsize)
         return found
 
-    def collecting(self, start: Callable[[], C], every: int, *, contradicting: bool = False) -> Iterator[C]:
-        """:meth:`collect` step by step: gives the collector after so many records each, and at the end.
-
-        The last one given counts.
-
-        Args:
-            contradicting: whether records are known to contradict each other, so that one pass will not do.
-        """
-        if self._contents is None and not contradicting:
-            screen = self._contents = Screen()
-            collector = start()
+    def collecting(self, start: Callable[[], C], every: int) -> Iterator[C]:
+        """:meth:`collect` step by step: gives the collector after so many records, and at the end; the last counts."""
+        if self._contents is None:
+            screen, collector = Screen(), start()
             try:
-                yield from self._given_to(collector, every)
+                yield from self._given_to(collector, every, screen)
             except MetajudgeError:  # perhaps of a record that contradicts others: the next pass says
-                screen.several = True
-            self._contents = None if screen.several else ItemContents({}, repeated=screen.twice)
-            if not screen.several and not screen.twice:
-                self._unique = True
-                yield collector
-                return
+                pass
+            else:
+                self._contents = find_contents(self._records, screen)
+                if not screen.suspects and not screen.twice:
+                    yield collector
+                    return
             self._tally, self._complete = PassCounts(), False
         collector = start()
         yield from self._given_to(collector, every)
         yield collector
 
-    def _given_to(self, collector: C, every: int) -> Iterator[C]:
-        given = 0
-        records = self.scan()
+    def _given_to(self, collector: C, every: int, screen: Screen | None = None) -> Iterator[C]:
+        given, records = 0, self._pass(screen)
         while block := list(islice(records, 1 if self.strict else BLOCK)):
             collector.add_block(block)
             given += len(block)
@@ -327,45 +278,51 @@ class JudgmentSource:
         Raises:
             BadLineError: at the first reject, where the source is strict.
         """
-        tally, thinking = PassCounts(), 0
-        people, contents, place = self._people, self._item_contents(), ("", 0)
-        repeated = None if contents.repeated and self._prefix_ids else contents.repeated  # those are without prefixes
-        ledger = None if self._unique or repeated == frozenset() else SeenIds(repeated)
-        for reader in self._readers:
-            own = isinstance(reader, JudgmentLines)
-            for found in reader.read():
-                if place != (found.file, found.line):
-                    tally.rows, place = tally.rows + 1, (found.file, found.line)
-                if isinstance(found, ByPeople):
-                    tally.people.add(found, people.reason(found) if people else "not joined in this format")
-                    continue
-                if not own:
-                    found = set_apart(without_secrets(found))
-                record = settled(prefixed(found) if self._prefix_ids else found, ledger, contents)
-                if people is not None and isinstance(record, Judgment) and isinstance(found, FoundJudgment):
-                    record = people.labelled(record, found.name)
-                if isinstance(record, Judgment):
-                    for change in self._changes:
-                        record = change(record)
-                    thinking += thinks(record)
-                    self._thinking = max(thinking, self._thinking)
-                tally.add(record, self.judges)
-                if tally.total > self._tally.total:
-                    # Passes meet the same records in the same order: the one that is furthest knows most.
-                    self._tally = tally
-                if isinstance(record, Reject) and self.strict:
-                    raise BadLineError(str(record))
-                if record is not None:
-                    yield record
-        self._complete, self._tally = True, tally
-        if ledger is not None:
-            self._unique = ledger.unique
+        return self._pass()
 
-    def _item_contents(self) -> ItemContents:
-        """What is known of items with several contents, read once."""
-        if self._contents is None:
-            self._contents = find_contents(self._readers)
-        return self._contents
+    def _pass(self, screen: Screen | None = None) -> Iterator[Judgment | Reject]:
+        """:meth:`scan`, or a pass in which only ``screen`` looks for contradictions."""
+        if screen is None and self._contents is None:
+            self._contents = find_contents(self._records)
+        contents = screen or self._contents
+        assert contents is not None
+        tally, people, place = PassCounts(), self._people, ("", 0)
+        met: dict[str, Earlier] = {}
+        for found in self._records():
+            if place != (found.file, found.line):
+                tally.rows, place = tally.rows + 1, (found.file, found.line)
+            if isinstance(found, ByPeople):
+                tally.people.add(found, people.reason(found) if people else "not joined in this format")
+                continue
+            record = found if isinstance(found, Reject) else contents.settled(found, met)
+            if isinstance(record, Judgment):
+                if people is not None and isinstance(found, FoundJudgment):
+                    record = people.labelled(record, found.name)
+                for change in self._changes:
+                    record = change(record)
+                tally.judgments += 1
+                tally.wanted += self.judges is None or record.judge in self.judges
+                tally.thinking += thinks(record)
+            elif record is None:
+                tally.duplicates += 1
+            else:
+                tally.keep(record)
+            if tally.total > self._tally.total:
+                # Passes meet the same records in the same order: the one that is furthest knows most.
+                self._tally = tally
+            if isinstance(record, Reject) and self.strict:
+                raise BadLineError(str(record))
+            if record is not None:
+                yield record
+        self._complete, self._tally = True, tally
+
+    def _records(self) -> Iterator[Found]:
+        """What the readers give, before records are compared."""
+        return chain.from_iterable(map(self._read, self._readers))
+
+    def _read(self, reader: Reader) -> Iterator[Found]:
+        found = reader.read() if isinstance(reader, JudgmentLines) else map(cleaned, reader.read())
+        return map(prefixed, found) if self._prefix_ids else found
 
     @cached_property
     def _people(self) -> PeopleIndex | None:
@@ -373,14 +330,10 @@ class JudgmentSource:
         return PeopleIndex(self._readers) if any(isinstance(one, ScoredByPeople) for one in self._readers) else None
 
     def write_rejects(self, path: Path | str) -> int:
-        """Writes all rejects as JSONL (file, line, reason, text).
+        """Writes all rejects of the pass that went furthest as JSONL (file, line, reason, text); returns their number.
 
-        Those of the pass that went furthest; without one, the input is read for it, and so it is where there are more
-        than are held (:data:`~metajudge.reading.passes.KEPT_REJECTS`). Where there are none, no file is left, not
-        even one of an earlier run.
-
-        Returns:
-            The number of rejects.
+        The input is read for it where no pass was made, or more were met than are held. Where there are none, no file
+        is left, not even one of an earlier run.
 
         Raises:
             InputError: the file cannot be written.
@@ -419,7 +372,8 @@ def open_judgments(
     """Opens files and folders of judgments; each one's format is recognised by its content.
 
     Read are metajudge JSONL, the results of known tools (``metajudge inspect --formats`` lists them), folders of such
-    files, and any table by a mapping of its columns. People's scores in them are labels.
+    files, and any table by a mapping of its columns. People's scores in them are labels. The source can be iterated
+    any number of times.
 
     Args:
         paths: what to read; ``-`` is standard input, which is copied to a temporary file first.
@@ -431,9 +385,6 @@ def open_judgments(
         prefix_ids: put the file's name before every judgment's id, where files use the same ids for different ones.
         unit: what is independent of each other: ``item``, ``question``, or a field of ``meta`` or the item; None to
             find it (:mod:`metajudge.evidence.units`).
-
-    Returns:
-        A source that can be iterated any number of times.
 
     Raises:
         InputError: a path is missing, empty or of no known format, or contains no readable judgment at all; with
@@ -457,22 +408,19 @@ def open_judgments(
 
 def _require_judgment(name: str, readers: Sequence[Reader], *, strict: bool) -> None:
     """Reads up to the first judgment, so that an input without any is refused at once."""
-    rejects, people = 0, PeopleCount()
-    answers: dict[str, None] = {}
-    first: Reject | None = None
-    for reader in readers:
-        for found in reader.read():
-            if isinstance(found, FoundJudgment):
-                return
-            if isinstance(found, ByPeople):
-                people.add(found, "no verdict in this input")
-                if len(answers) < NAMED:
-                    answers[str(found.score.value)] = None
-                continue
-            if strict:
-                raise BadLineError(str(found))
-            first = first or found
-            rejects += 1
+    people, answers = PeopleCount(), dict[str, None]()
+    first, rejects = "", 0
+    for found in (one for reader in readers for one in reader.read()):
+        if isinstance(found, FoundJudgment):
+            return
+        if isinstance(found, ByPeople):
+            people.add(found, "no verdict in this input")
+            if len(answers) < NAMED:
+                answers[str(found.score.value)] = None
+        elif strict:
+            raise BadLineError(str(found))
+        else:
+            first, rejects = first or str(found), rejects + 1
     none = "no record at all" if not people.count else "no score by a model"
     bad = f"{rejects} bad line{'s' if rejects != 1 else ''}, the first at {first}" if first else none
     notice = people.notice()
@@ -492,12 +440,11 @@ def _seekable(path: str, name: str, copies: ExitStack) -> Path:
     handle, copy = tempfile.mkstemp(prefix="metajudge-")
     copies.callback(Path(copy).unlink, missing_ok=True)
     try:
-        with os.fdopen(handle, "wb") as target:
-            if path == "-":
-                shutil.copyfileobj(sys.stdin.buffer, target)
-            else:
-                with given.open("rb") as pipe:
-                    shutil.copyfileobj(pipe, target)
+        with (
+            os.fdopen(handle, "wb") as target,
+            nullcontext(sys.stdin.buffer) if path == "-" else given.open("rb") as stream,
+        ):
+            shutil.copyfileobj(stream, target)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     return Path(copy)

@@ -169,7 +169,7 @@ class Reading:
                 return
             self._kept = self._new()
         if isinstance(source, JudgmentSource):
-            for taken in source.collecting(self._started, READ_AT_ONCE, contradicting=readers is not None):
+            for taken in source.collecting(self._started, READ_AT_ONCE):
                 yield len(taken.builder), None
         else:
             self._texts, rest, count = GivenTexts(source), iter(source), 0

@@ -17,8 +17,8 @@ from metajudge.reading.formats.stated_scores import (
     stated_columns,
     time_text,
 )
-from metajudge.reading.inspection import counts_of
 from metajudge.reading.right_rules import right_of, rules_of
+from metajudge.reading.seen import counts_of
 from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary, beside, shown_order
 from metajudge.types import AnyVerdict, Category, Grade, Item, Judgment, Label, Pairwise, Right, parse_right
 from metajudge.types.judgment import Scale
