@@ -130,9 +130,11 @@ class JudgmentSource:
 
     @property
     def told(self) -> list[str]:
-        """What the values of columns gave to know, a sentence each."""
+        """How files are read, and what the values of columns gave to know, a sentence each."""
         thinking = self._tally.thinking
-        found = [sentence for one in self.mapped for sentence in one.told]
+        files = (one.source for one in self._readers if hasattr(one, "source"))
+        found = [sentence for source in files for sentence in source.notes]
+        found += [sentence for one in self.mapped for sentence in one.told]
         return [*found, _THINKING.format(thinking)] if thinking else found
 
     @property

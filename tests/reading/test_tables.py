@@ -100,7 +100,7 @@ FAULTS = [
             "x.csv",
             'a,b\r\n1,"two\r\nlines, ""q"""\r\n\r\n3,4',
             "a b",
-            [(2, "1", 'two\r\nlines, "q"'), (5, "3", "4")],
+            [(2, "1", 'two\r\nlines, "q"'), (4, "3", "4")],
             "",
         ),
         ("x.tsv", "\ufeffa\tb,c\n1\t2", "a b,c", [(2, "1", "2")], ""),
