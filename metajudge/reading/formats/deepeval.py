@@ -18,7 +18,7 @@ from metajudge.reading.containers.cells import first_of, objects_in
 from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.reading.conversations import messages, text_of
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.formats.specs import Row, get
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.reader import inside
@@ -43,7 +43,7 @@ def is_test_run(data: Row) -> bool:
 
 def deepeval_run(source: Source) -> AssessedRuns:
     """Reads a test run."""
-    return AssessedRuns(FORMAT, source, partial(_rows, source), made, separate=False, shape=_SHAPE, repeats=True)
+    return AssessedRuns(FORMAT, source, partial(_rows, source), separate=False, shape=_SHAPE, repeats=True)
 
 
 def _cases(data: Row) -> list[Any]:

@@ -28,7 +28,7 @@ from metajudge.reading.containers.kinds import parsed_object, read_member, read_
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.reading.containers.typed_tables import members_of
 from metajudge.reading.conversations import messages, text_of
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.people import PersonScore
 from metajudge.reading.reader import UNREADABLE, inside, why
@@ -59,7 +59,7 @@ def is_inspect_archive(source: Source) -> bool:
 
 def inspect_log(source: Source) -> AssessedRuns:
     """Reads one log."""
-    return AssessedRuns(FORMAT, source, partial(_rows, source), made, shape=_SHAPE)
+    return AssessedRuns(FORMAT, source, partial(_rows, source), shape=_SHAPE)
 
 
 def _rows(source: Source) -> Iterator[RunRow | Reject]:

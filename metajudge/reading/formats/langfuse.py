@@ -24,8 +24,6 @@ from metajudge.reading.people import PersonScore
 
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
-SCORE_MARKS = "name value source trace_id|traceId|subject"
-RUN_MARKS = "id input output project_id|projectId|trace_id|traceId|timestamp"
 _KIND, _WORD, _TRACE = "data_type|dataType|=NUMERIC", "string_value|stringValue", "trace_id|traceId"
 _TEXTS = ("TEXT", "CORRECTION")
 _BOOLEANS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}

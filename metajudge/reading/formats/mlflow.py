@@ -93,7 +93,6 @@ def _text(key: str, of_span: str) -> Any:
 SPEC = Spec(
     name="MLflow traces",
     marks="info|trace data|trace",
-    shown="info|trace_id data|trace|assessments",
     test=_is_trace,
     opened=_opened,
     run={
@@ -116,6 +115,7 @@ SPEC = Spec(
     people={"annotator": "by", "value": lambda row: row["said"].get("value")},
 )
 _METRIC = re.compile(r"(.+)/(?:score|value|rating)")
+_REASONS = ("justification", "rationale")
 _ASKED = "|".join(["inputs", *runs.QUESTION_KEYS])
 _ANSWERED = "|".join(["outputs", "predictions", "prediction", *runs.ANSWER_KEYS])
 _REFERENCE = "ground_truth|targets|target|expected_response|expectations"
@@ -125,9 +125,9 @@ def _scores(row: Row) -> Iterator[Row]:
     """The metrics of a row; one of which nothing stands in the row has no value."""
     for column, value in row.items():
         if (named := _METRIC.fullmatch(column)) is not None:
-            told = [f"{named[1]}/{end}" for end in ("justification", "rationale") if f"{named[1]}/{end}" in row]
-            kind = None if told else "CODE"
-            yield {"name": named[1], "value": value, "reason": row[told[0]] if told else None, "kind": kind}
+            told = [row[end] for name in _REASONS if (end := f"{named[1]}/{name}") in row]
+            given = {"name": named[1], "value": runs.number_or_text(value)}
+            yield {**given, "reason": told[0]} if told else {**given, "kind": "CODE"}
 
 
 def _row_id(row: Row) -> str:
@@ -137,10 +137,8 @@ def _row_id(row: Row) -> str:
 TABLE = Spec(
     name="MLflow evaluation table",
     marks=_ASKED,
-    shown="METRIC/score|METRIC/value METRIC/justification",
     test=lambda record: any(map(_METRIC.fullmatch, record)),
     run={"id": _row_id, "asked": _ASKED, "answered": _ANSWERED, "reference": _REFERENCE},
     each=_scores,
-    score={"name": "name", "value": lambda row: runs.number_or_text(row["value"]), "reason": "reason", "id": None},
     meta={"source": "kind"},
 )

@@ -63,7 +63,6 @@ SPEC = Spec(
     name="OpenAI Evals output items",
     marks="object|datasource_item",
     test=_is_output_item,
-    shown="datasource_item results eval_id run_id",
     inside=_page,
     opened=_opened,
     run={

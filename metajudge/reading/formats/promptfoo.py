@@ -28,7 +28,7 @@ from metajudge.reading.containers.cells import parsed, text_in
 from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Line, Reject, RunRow, Source, read_lines
 from metajudge.reading.conversations import messages, text_of
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.formats.specs import get, is_marked
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.people import PersonScore
@@ -60,7 +60,7 @@ _FAILURES = (
 """Beginnings of reasons for the score 0 that stands for a grader's failure; newer versions flag some of them."""
 _SHAPE = "a promptfoo result"
 _PROVIDERS = ("entry.assertion.provider", "result.testCase.options.provider", "run.config.defaultTest.options.provider")
-RESULT_MARKS = "testIdx promptIdx testCase prompt gradingResult"
+MARKS = "testIdx promptIdx testCase prompt gradingResult"
 
 
 def is_output(data: Mapping[str, Any]) -> bool:
@@ -71,7 +71,7 @@ def is_output(data: Mapping[str, Any]) -> bool:
 
 def is_result(record: Mapping[str, Any]) -> bool:
     """Whether a record is one result."""
-    return is_marked(record, RESULT_MARKS)
+    return is_marked(record, MARKS)
 
 
 def outputs_of(source: Source, *, lines: bool) -> dict[tuple[int, int], str] | None:
@@ -93,10 +93,10 @@ def outputs_of(source: Source, *, lines: bool) -> dict[tuple[int, int], str] | N
     return {(ranks[test], prompt): text for (test, prompt), text in found.items()}
 
 
-def promptfoo_results(source: Source, *, lines: bool = False, note: str = "") -> AssessedRuns:
+def results(source: Source, *, lines: bool = False, note: str = "") -> AssessedRuns:
     """Reads results: one JSON object, or one result a line."""
     rows = partial(_rows, source, lines=lines)
-    return AssessedRuns(FORMAT + note, source, rows, made, separate=False, shape=_SHAPE)
+    return AssessedRuns(FORMAT + note, source, rows, separate=False, shape=_SHAPE)
 
 
 def _results(source: Source, *, lines: bool) -> Iterator[Line | Reject]:

@@ -23,8 +23,8 @@ from metajudge.errors import InputError
 from metajudge.reading.containers.headers import Cells
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source, open_bytes, undamaged
 from metajudge.reading.containers.tables import csv_rows
-from metajudge.reading.formats.promptfoo import failure_in, outputs_of, promptfoo_results
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.promptfoo import failure_in, outputs_of, results
+from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.reader import UNREADABLE, inside, why
 from metajudge.reading.scales import grade_of
 from metajudge.types.digests import digest
@@ -61,8 +61,8 @@ def promptfoo_table(source: Source) -> AssessedRuns:
     for ending, lines in ((".json", False), (".jsonl", True)):
         beside = Source(source.path.with_suffix(ending), str(source.path.with_suffix(ending)))
         if beside.path.is_file() and _is_same_run(source, beside, lines=lines):
-            return promptfoo_results(beside, lines=lines, note=f", of the same run in {beside.name}")
-    return AssessedRuns("promptfoo table", source, partial(_graded, source), made, separate=False, shape=_SHAPE)
+            return results(beside, lines=lines, note=f", of the same run in {beside.name}")
+    return AssessedRuns("promptfoo table", source, partial(_graded, source), separate=False, shape=_SHAPE)
 
 
 def _graded(source: Source) -> Iterator[RunRow | Reject]:
