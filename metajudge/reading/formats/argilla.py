@@ -117,6 +117,5 @@ SPEC = Spec(
         "id": lambda row: f"{row[OF_RUN]}/{row['question']}/{row['by']}",
     },
     meta={"judge_model": "agent", "source": "=suggestion", "score": "score", "time": "updated_at"},
-    person="by_person=True",
     people={"annotator": "user_id"},
 )

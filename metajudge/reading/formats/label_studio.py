@@ -90,7 +90,6 @@ SPEC = Spec(
         "id": lambda row: f"{row[OF_RUN]}/{get(row, 'id|model_version|=prediction')}/{row['name']}",
     },
     meta={"score": "score", "time": lambda row: time_text(row.get("created_at")), "texts": "texts"},
-    person="by_person=True",
     people={"annotator": _annotator, "time": "updated_at|created_at"},
 )
 _OWN: Final = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement", "id")
@@ -137,6 +136,5 @@ TABLE = Spec(
     opened=_split,
     run=lambda row: run_of_fields(row["id"], row["data"]),
     each=lambda row: [{"name": name, "value": one, "by_person": True} for name, one in row["answers"]],
-    person="by_person=True",
     people={"annotator": f"{RECORD}.annotator", "time": f"{RECORD}.updated_at|{RECORD}.created_at"},
 )

@@ -99,6 +99,7 @@ def trace_in(source: Source, data: Row, values: Mapping[str, str]) -> runs.Asses
         return Table("JSON list", source, lambda: iter(entries_of(rows)))
 
     given = [trace, *reversed(objects_in(data.get("observations") or trace.get("observations")))]
-    more = {"shape": "a Langfuse score", "missing": "the trace contains no observation {}"}
-    said = table(scores or trace.get("scores"))
-    return runs.joined(FORMAT, [table(given)], observed, said, of_trace, values, **more)
+    said, missing = table(scores or trace.get("scores")), "the trace contains no observation {}"
+    return runs.joined(
+        FORMAT, [table(given)], observed, said, of_trace, values, shape="a Langfuse score", missing=missing
+    )

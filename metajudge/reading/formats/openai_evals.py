@@ -81,7 +81,7 @@ SPEC = Spec(
     opened=_opened,
     run=_PATHS,
     each=_results,
-    score=ENTRY | {"id": ""},
+    score={**ENTRY, "id": ""},
     meta={"": "meta"},
 )
 
@@ -140,7 +140,7 @@ EVENTS = Spec(
     opened=_sample,
     run=_PATHS,
     each=_events,
-    score=ENTRY | {"id": ""},
+    score={**ENTRY, "id": ""},
     meta={"": "meta"},
 )
 

@@ -128,6 +128,4 @@ ANNOTATIONS = Spec(
     inside=_annotations,
     run=lambda row: _run(row["metric_input"]),
     each=_said,
-    person="by_person=True",
-    people={"annotator": None},
 )

@@ -213,10 +213,8 @@ class AssessedRuns:
 
     Attributes:
         format: its name, for people.
-        source: what the rows are part of.
         rows: starts anew at each call.
-        run_of: reads a row; raises what :func:`~metajudge.reading.reader.attempt` reports. None for a row that is no
-            run.
+        run_of: reads a row; raises what :func:`~metajudge.reading.reader.attempt` reports. None where it is no run.
         values: what a score's value means, as the user says.
         separate: each name of a score makes an item of its own.
         shape: what a row is taken for, in messages; None for the format's name.
@@ -309,12 +307,9 @@ def joined(
     """A reader of scores that name their run; the runs' texts are held in memory, the scores are streamed.
 
     Args:
-        format_name: for people.
-        tables: of runs.
-        run_of: reads a row of a run; None for rows that are none.
-        scores: rows of scores.
-        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
-        values, separate, shape: as for :class:`AssessedRuns`.
+        format_name, values, separate, shape: as for :class:`AssessedRuns`.
+        tables, run_of: rows of runs, and what reads one; None for rows that are none.
+        scores, score_of: rows of scores, and what reads one; None for rows that are none.
         missing: why there is no run of a name, which stands for ``{}`` in it; empty for the names of the tables.
     """
     missing = missing or "no run with id {} in " + ", ".join(table.source.name for table in tables)

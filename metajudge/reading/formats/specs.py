@@ -54,8 +54,8 @@ class Spec:
 
     Attributes:
         name: for people.
-        marks: keys of every record, as :func:`is_marked` reads them; empty where records only stand inside an object.
-        test: what else is true of a record.
+        marks, test: keys of every record, as :func:`is_marked` reads them, and what else is true of it; no keys where
+            records only stand inside an object.
         read: a record as a whole, in place of everything below but ``inside``.
         opened: a record with its parts where the paths below find them; raises what ``UNREADABLE`` lists.
         run: ``id``, ``asked``, ``answered``, ``category``, ``model``, ``reference``, ``aliases``; or a function.
@@ -63,7 +63,7 @@ class Spec:
         score: ``name`` (or ``judge``, where the name says nothing else), ``by`` (the judge's model), ``value``,
             ``reason``, ``error``, ``id`` (where it is empty ``RUN/NAME``; None for one made of the row), ``run``.
         meta: what else is noted of a judge's score; under the empty name an object of several.
-        person: a path with ``=VALUE`` that says that a person gave a score; empty where none does.
+        person: a path with ``=VALUE`` that says that a person gave a score.
         people: ``annotator``, ``time``, and ``value`` where it stands elsewhere than a judge's.
         ours: the metadata in which ``metajudge push`` leaves its mark.
         inside: the records in a file that is one object; None for an object of another format.
@@ -78,7 +78,7 @@ class Spec:
     each: Callable[[Row], Iterable[Row]] | None = None
     score: Mapping[str, Get] = field(default_factory=lambda: ENTRY)
     meta: Mapping[str, Get] = field(default_factory=dict)
-    person: str = ""
+    person: str = "by_person=True"
     people: Mapping[str, Get] = field(default_factory=dict)
     ours: str | None = None
     inside: Callable[[Row], list[Any] | None] | None = None
@@ -115,9 +115,9 @@ class Spec:
             raise KeyError(str(where).split("|")[0])
         name = str(title)
         path, _, wanted = self.person.partition("=")
-        if wanted and str(get(row, path)) == wanted:
+        if str(get(row, path)) == wanted:
             said = {"value": part["value"], "time": self.meta.get("time"), **self.people}
-            annotator = text_in(get(row, said["annotator"]))
+            annotator = text_in(get(row, said.get("annotator")))
             return PersonScore(name, annotator, run, get(row, said["value"]), get(row, said["time"]))
         by, meta = text_in(get(row, part.get("by"))), {key: get(row, one) for key, one in self.meta.items()}
         several = meta.pop("", None) or {}

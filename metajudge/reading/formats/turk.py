@@ -55,6 +55,5 @@ SPEC = Spec(
     test=lambda record: any(name.startswith(_ANSWER) for name in record),
     run=lambda row: run_of_fields(get(row, _ID), _task(row)),
     each=_each,
-    person="by_person=True",
     people={"annotator": f"{RECORD}.{_WORKER}", "time": f"{RECORD}.SubmitTime"},
 )
