@@ -78,14 +78,14 @@ def readers_of(path: Path, name: str, mapping: FieldMap | None = None) -> list[R
 
 def _by_itself(source: Source, container: Container) -> Callable[[Source], Reader] | None:
     """What reads a file that is no table of records, by its container, marks or place; None for any other file."""
-    from metajudge.reading.formats import inspect_log, llmbar, promptfoo_table
+    from metajudge.reading.formats import inspect_log, llmbar, promptfoo
 
     if container is Container.ZIP and inspect_log.is_inspect_archive(source):
         return inspect_log.inspect_log
     if container is Container.LIST and llmbar.is_result_path(source.path.resolve()):
         return llmbar.ResultFile
-    table = container is Container.CSV and promptfoo_table.is_promptfoo_table(source)
-    return promptfoo_table.promptfoo_table if table else None
+    table = container is Container.CSV and promptfoo.is_table(source)
+    return promptfoo.table if table else None
 
 
 def _file(source: Source, mapping: FieldMap) -> Reader:

@@ -39,22 +39,28 @@ def reason_of(error: ValidationError) -> str:
 
 
 def _fault(detail: ErrorDetails) -> str:
-    kind, value = detail["type"], detail["input"]
+    kind, value, given = detail["type"], detail["input"], detail.get("ctx", {})
     field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
-    if kind == "missing":
-        return _missing(field)
-    if kind == "extra_forbidden":
-        return f"unknown field '{field}' (data of your own belongs in 'meta')"
-    if kind == "literal_error" and field == "version":
-        return f"unknown version {_shown(value)}: this metajudge reads version {detail['ctx']['expected']}"
-    if kind == "literal_error":
-        return f"'{field}' must be {detail['ctx']['expected']}, not {_shown(value)}"
-    if kind == "too_short" and field.endswith("responses"):
-        return "the item has no responses"
-    if kind in {"too_short", "too_long"}:
-        return _wrong_length(field, detail)
-    if kind in {"string_too_short", "string_pattern_mismatch"}:
-        return _bad_text(field, detail)
+    match kind:
+        case "missing":
+            hint = " (null, with the reason in 'no_verdict', where the judge gave none)" if field == "verdict" else ""
+            return f"missing field '{field}'{hint}"
+        case "extra_forbidden":
+            return f"unknown field '{field}' (data of your own belongs in 'meta')"
+        case "literal_error" if field == "version":
+            return f"unknown version {_shown(value)}: this metajudge reads version {given['expected']}"
+        case "literal_error":
+            return f"'{field}' must be {given['expected']}, not {_shown(value)}"
+        case "too_short" if field.endswith("responses"):
+            return "the item has no responses"
+        case "too_short":
+            return f"'{field}' has too few entries (at least {given['min_length']}): {given['actual_length']}"
+        case "too_long":
+            return f"'{field}' has too many entries (at most {given['max_length']}): {given['actual_length']}"
+        case "string_too_short" | "string_pattern_mismatch" if "[key]" in detail["loc"] or field.startswith("order"):
+            return f"{_shown(value)} is no response id: use letters, digits, '_', '.', '-'"
+        case "string_too_short" | "string_pattern_mismatch":
+            return f"'{field}' is empty" if not str(value).strip() else f"'{field}' cannot be {_shown(value)}"
     if kind in _EXPECTED:
         return f"'{field}' must be {_EXPECTED[kind]}, not {_shown(value)}"
     # A validator's own words name the field already ("verdict names ..."), unless they are about a value.
@@ -62,26 +68,6 @@ def _fault(detail: ErrorDetails) -> str:
     if message.startswith("not a verdict"):
         return f"'{field}' is {message}"
     return message if not field or field == "item" else f"'{field}': {message[:1].lower()}{message[1:]}"
-
-
-def _missing(field: str) -> str:
-    if field == "verdict":
-        return "missing field 'verdict' (null, with the reason in 'no_verdict', where the judge gave none)"
-    return f"missing field '{field}'"
-
-
-def _wrong_length(field: str, detail: ErrorDetails) -> str:
-    given = detail["ctx"]
-    if detail["type"] == "too_short":
-        return f"'{field}' has too few entries (at least {given['min_length']}): {given['actual_length']}"
-    return f"'{field}' has too many entries (at most {given['max_length']}): {given['actual_length']}"
-
-
-def _bad_text(field: str, detail: ErrorDetails) -> str:
-    value = detail["input"]
-    if "[key]" in detail["loc"] or field.startswith("order"):
-        return f"{_shown(value)} is no response id: use letters, digits, '_', '.', '-'"
-    return f"'{field}' is empty" if not str(value).strip() else f"'{field}' cannot be {_shown(value)}"
 
 
 def _shown(value: Any) -> str:
@@ -112,9 +98,8 @@ def as_record(given: M | Mapping[str, Any], kind: type[M], place: str) -> M:
     if isinstance(given, kind):
         return given
     if not isinstance(given, Mapping):
-        name = kind.__name__
-        article = "an" if name[0] in "AEIOU" else "a"
-        raise InputError(f"{place} is a {type(given).__name__}; give {article} {name}, or a dict with its fields")
+        wanted = f"an {kind.__name__}" if kind.__name__[0] in "AEIOU" else f"a {kind.__name__}"
+        raise InputError(f"{place} is a {type(given).__name__}; give {wanted}, or a dict with its fields")
     read = cast("Callable[[Any], M]", JUDGMENTS.validate_python if kind is Judgment else kind.model_validate)
     try:
         return read(given)

@@ -14,7 +14,6 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.reading import FieldMap, Reject, open_judgments
-from metajudge.reading.formats.known import names_of_formats, table_of_formats
 from metajudge.reading.label_files import read_labels
 from metajudge.reading.people import PeopleOnlyError
 
@@ -56,13 +55,3 @@ def test_what_is_read_of_a_file(case: dict[str, Any], tmp_path: Path) -> None:
         path.write_text(written(data))
     found = json.dumps(told(tmp_path / case["read"], case.get("values"), case.get("columns"), "labels" in case["told"]))
     assert json.loads(found.replace(str(tmp_path), "FOLDER")) == case["told"], case["says"]
-
-
-def test_the_list_of_formats_says_what_marks_each_and_what_must_be_given() -> None:
-    told = {one.name: one for one in table_of_formats() if not one.needs}
-    assert [one for one in names_of_formats() if one not in {line.name for line in table_of_formats()}] == []
-    assert told["Mechanical Turk batch"].marks == "HITId, WorkerId, Answer.QUESTION"
-    assert told["Label Studio tasks"].marks == "data, annotations or completions or predictions"
-    assert {one.needs for one in table_of_formats() if one.name == "Phoenix annotations"} == {
-        "give the folder with both"
-    }

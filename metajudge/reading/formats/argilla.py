@@ -62,7 +62,7 @@ def _each(record: Row) -> Iterator[Row]:
     for question, given in (record.get("responses") or {}).items():
         for one in given or ():
             if one.get("status") not in _NOT_SUBMITTED:
-                yield {**one, "question": question, "by": None}
+                yield {**one, "question": question, "by_person": True}
 
 
 def _value(row: Row) -> Any:
@@ -107,7 +107,6 @@ SPEC = Spec(
     name="Argilla records",
     marks="fields|id|_server_id|status|external_id",
     test=_is_record,
-    shown="fields|QUESTION.suggestion|QUESTION-suggestion suggestions|QUESTION.responses|QUESTION",
     opened=_opened,
     run=lambda row: run_of_fields(get(row, "id|_server_id|external_id") or digest(row["fields"])[:16], row["fields"]),
     each=_each,
@@ -117,7 +116,6 @@ SPEC = Spec(
         "value": _value,
         "id": lambda row: f"{row[OF_RUN]}/{row['question']}/{row['by']}",
     },
-    meta={"source": "=suggestion", "judge_model": "agent", "score": "score", "time": "updated_at"},
-    person=lambda row: row["by"] is None,
+    meta={"judge_model": "agent", "source": "=suggestion", "score": "score", "time": "updated_at"},
     people={"annotator": "user_id"},
 )

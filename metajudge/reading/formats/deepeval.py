@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from metajudge.reading.containers.cells import first_of, objects_in
+from metajudge.reading.containers.cells import first_of, object_in, objects_in
 from metajudge.reading.containers.kinds import read_object
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Reject, RunRow, Source
 from metajudge.reading.conversations import messages, text_of
-from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore, made
+from metajudge.reading.formats.scored_runs import AssessedRun, AssessedRuns, RecordedRun, RecordedScore
 from metajudge.reading.formats.specs import Row, get
 from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.reader import inside
@@ -26,8 +26,8 @@ from metajudge.reading.scales import grade_of
 from metajudge.types.digests import digest
 
 FORMAT = "DeepEval test run"
-MARKS = "testCases|test_cases|conversationalTestCases|conversational_test_cases|test_results"
-_METRICS = "metricsData|metrics_data|metricsMetadata|metrics_metadata"
+_CASES = ("testCases", "test_cases", "conversationalTestCases", "conversational_test_cases", "test_results")
+_METRICS = ("metricsData", "metrics_data", "metricsMetadata", "metrics_metadata")
 _NAME, _MODEL = "name|metric|=(no name)", "evaluationModel|evaluation_model"
 _SHAPE = "a DeepEval test case"
 _CRITERIA = "Criteria:"
@@ -36,20 +36,22 @@ _CRITERIA = "Criteria:"
 def is_test_run(data: Row) -> bool:
     """Whether an object is a test run or the result of ``evaluate``."""
     cases = _cases(data)
-    return bool(cases) and all(
-        isinstance(case, dict) and not case.keys().isdisjoint(_METRICS.split("|")) for case in cases[:1]
-    )
+    return bool(cases) and not object_in(cases[0]).keys().isdisjoint(_METRICS)
 
 
 def deepeval_run(source: Source) -> AssessedRuns:
     """Reads a test run."""
-    return AssessedRuns(FORMAT, source, partial(_rows, source), made, separate=False, shape=_SHAPE, repeats=True)
+    return AssessedRuns(FORMAT, source, partial(_rows, source), separate=False, shape=_SHAPE, repeats=True)
 
 
 def _cases(data: Row) -> list[Any]:
     inner = data.get("testRunData")
     whole = inner if isinstance(inner, dict) else data
-    return [case for key in MARKS.split("|") if isinstance(whole.get(key), list) for case in whole[key]]
+    return [case for key in _CASES if isinstance(whole.get(key), list) for case in whole[key]]
+
+
+def _metrics(case: Row) -> list[dict[str, Any]]:
+    return objects_in(get(case, "|".join(_METRICS)))
 
 
 def _rows(source: Source) -> Iterator[RunRow | Reject]:
@@ -60,14 +62,14 @@ def _rows(source: Source) -> Iterator[RunRow | Reject]:
         if not isinstance(case, dict):
             yield source.reject(number, "the test case is no object", b"")
             continue
-        for metric in objects_in(get(case, _METRICS)):
+        for metric in _metrics(case):
             name = str(get(metric, _NAME))
-            if not get(metric, _MODEL):
+            if get(metric, _MODEL):
+                graded = True
+                said = {"name": case.get("name"), "metric": name, "score": metric.get("score")}
+                yield RunRow(number, partial(_run, case, metric, name), said, EXCERPT)
+            else:
                 others.add(name)
-                continue
-            graded = True
-            said = {"name": case.get("name"), "metric": name, "score": metric.get("score")}
-            yield RunRow(number, partial(_run, case, metric, name), said, EXCERPT)
     if not graded:
         named = ", ".join(sorted(others)) or "none"
         reason = f"no metric names the model that graded it (evaluationModel): its metrics are {named}"
@@ -83,9 +85,8 @@ def _run(case: Row, metric: Row, name: str) -> AssessedRun:
         else:
             first = reason_text(error).strip().partition("\n")[0]
             verdict, missing = None, f"the metric ended with an error: {first}"[:500]
-        every = objects_in(get(case, _METRICS))
-        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one in every]
-        said = [[str(get(one, _NAME)), one.get("score"), one.get("reason")] for one in every]
+        measured = [first_of(one, "evaluationCost", "evaluation_cost") for one in _metrics(case)]
+        said = [[str(get(one, _NAME)), one.get("score"), one.get("reason")] for one in _metrics(case)]
         score = RecordedScore(
             id=f"deepeval/{digest([run.id, case.get('name'), said, measured])[:20]}/{name}",
             judge=f"{model}/{name}",
@@ -101,6 +102,7 @@ def _run(case: Row, metric: Row, name: str) -> AssessedRun:
 
 
 def _case(case: Row, metric: str) -> RecordedRun:
+    """What was asked and answered; of a conversation its messages, the last one of which is judged."""
     turns, asked, answered = case.get("turns"), case.get("input"), first_of(case, "actualOutput", "actual_output")
     if isinstance(turns, list) and turns:
         said = [{"role": one["role"], "content": one["content"]} for one in turns]

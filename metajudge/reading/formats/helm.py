@@ -45,7 +45,6 @@ def _each(state: Row) -> Iterator[Row]:
 
 SPEC = Spec(
     name="HELM annotations",
-    shown="adapter_spec request_states",
     inside=_states,
     run={
         "id": _id,

@@ -1,4 +1,4 @@
-"""The formats of known tools: what marks a record of each, and what reads it.
+"""The formats of known tools: what marks a record of each, and what reads it; the first that recognises it is meant.
 
 A format of another tool is one module and one entry here. Where a record needs those of another file, the entry says
 what is missing where it lies alone. The modules are imported where a file is not our own.
@@ -7,7 +7,7 @@ what is missing where it lies alone. The modules are imported where a file is no
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from metajudge.reading.containers.lines import Line, Source
 from metajudge.reading.containers.tables import Table
@@ -21,6 +21,7 @@ from metajudge.types import Judgment
 
 Record = Mapping[str, Any]
 Values = Mapping[str, str]
+Test: TypeAlias = Callable[[Record], bool]
 
 Part: TypeAlias = Literal[
     "pairs", "games", "evaluations", "items", "verdicts", "spans", "annotations", "runs", "feedback", "traces", "scores"
@@ -28,21 +29,56 @@ Part: TypeAlias = Literal[
 """Records of a format that need those of another file."""
 
 _NO_PAIRS: Final = "judgments that name pairs by item_id, but not the pairs: give the folder with both files"
-APART: Final[Mapping[Part, str]] = {
-    "pairs": "pairs, but no judgments: give the folder with both files",
-    "games": _NO_PAIRS,
-    "evaluations": _NO_PAIRS,
-    "items": "MT-Bench items, but no judgments: give the folder with both files",
-    "verdicts": "MT-Bench judgments, but not the items: give the folder with both files",
-    "spans": "Phoenix spans, but no annotations: give the folder with both",
-    "annotations": "Phoenix annotations, but not the spans they are about: give the folder with both",
-    "runs": "LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
-    "feedback": "LangSmith feedback, but not the runs it is about: give the folder with both (runs have id, inputs, "
-    "outputs)",
-    "traces": "Langfuse traces, but no scores: give the folder with both",
-    "scores": "Langfuse scores, but not the traces they are about: give the folder with scores/ and traces/ or "
-    "observations_v2/",
+_LLMBAR, _MT_BENCH, _PHOENIX = "JudgeBench or LLMBar folder", "MT-Bench folder", "Phoenix annotations"
+_LANGSMITH, _LANGFUSE = "LangSmith feedback", "Langfuse scores"
+_PARTS: Final[Mapping[Part, tuple[str, str, str]]] = {
+    "spans": (_PHOENIX, "", "Phoenix spans, but no annotations: give the folder with both"),
+    "evaluations": (_LLMBAR, "item_id judge_model judge_prompt stage order decision", _NO_PAIRS),
+    "games": (_LLMBAR, "item_id judge_model order decision judgment_text", _NO_PAIRS),
+    "pairs": (
+        _LLMBAR,
+        "item_id question response_a response_b !judge !verdict !winner",
+        "pairs, but no judgments: give the folder with both files",
+    ),
+    "annotations": (
+        _PHOENIX,
+        "name|annotation_name annotator_kind span_id !input !output",
+        "Phoenix annotations, but not the spans they are about: give the folder with both",
+    ),
+    "verdicts": (
+        _MT_BENCH,
+        "judge_id template contexts verdict sample",
+        "MT-Bench judgments, but not the items: give the folder with both files",
+    ),
+    "items": (
+        _MT_BENCH,
+        "item_id question_id turn answer_a answer_b votes voters",
+        "MT-Bench items, but no judgments: give the folder with both files",
+    ),
+    "feedback": (
+        _LANGSMITH,
+        "run_id key score",
+        "LangSmith feedback, but not the runs it is about: give the folder with both (runs have id, inputs, outputs)",
+    ),
+    "scores": (
+        _LANGFUSE,
+        "name value source trace_id|traceId|subject",
+        "Langfuse scores, but not the traces they are about: give the folder with scores/ and traces/ or "
+        "observations_v2/",
+    ),
+    "runs": (
+        _LANGSMITH,
+        "id inputs outputs",
+        "LangSmith runs, but no feedback: give the folder with both (feedback has run_id, key, score)",
+    ),
+    "traces": (
+        _LANGFUSE,
+        "id input output project_id|projectId|trace_id|traceId|timestamp",
+        "Langfuse traces, but no scores: give the folder with both",
+    ),
 }
+"""Of a part its format, what marks its records, and what a file of it contains and lacks where it lies alone."""
+APART: Final = {part: told for part, (_, _, told) in _PARTS.items()}
 """What a file of a part contains, and what is missing where it lies alone."""
 
 
@@ -57,36 +93,24 @@ class Format:
         part: which part of a format it is.
         by_columns: whether the records may be rows of any table, so that a mapping kept for the file goes before.
         inside: a reader for a file that is one object; None where the object is of another format.
-        marks: keys of every record, for people, as :func:`~metajudge.reading.formats.specs.is_marked` reads them.
         completed: a mapping with the columns that it leaves open, where the format says them.
     """
 
     name: str
-    recognises: Callable[[Record], bool] = lambda _: False
+    recognises: Test = lambda _: False
     reader: Callable[[Table, Values], Reader] | None = None
     part: Part | None = None
     by_columns: bool = False
     inside: Callable[[Source, Record, Values], Reader | None] | None = None
-    marks: str = ""
     completed: Callable[[Sequence[str], FieldMap], FieldMap] | None = None
 
 
-class FormatLine(NamedTuple):
-    """A format in the list of formats: its name, what marks a record, and what else must be given."""
-
-    name: str
-    marks: str
-    needs: str
-
-
-OWN: Final = Format("judgments", JudgmentLines.recognises, marks="id item judge verdict")
+OWN: Final = Format("judgments", JudgmentLines.recognises)
 
 
 def format_of(record: Record) -> Format | None:
     """The format of one record, by its keys; None where it is of none."""
-    if OWN.recognises(record):
-        return OWN
-    return next((one for one in formats() if one.recognises(record)), None)
+    return next((one for one in (OWN, *formats()) if one.recognises(record)), None)
 
 
 def object_reader(source: Source, data: Record, values: Values) -> Reader | None:
@@ -95,25 +119,9 @@ def object_reader(source: Source, data: Record, values: Values) -> Reader | None
     return next((one for one in wholes if one is not None), None)
 
 
-def table_of_formats() -> list[FormatLine]:
-    """The formats that are read without a mapping, our own first, then by name; one of several files says of which."""
-    missing = {part: told.partition(": ")[2] for part, told in APART.items()}
-    lines = [FormatLine(one.name, _shown(one.marks), missing[one.part] if one.part else "") for one in formats()]
-    return [FormatLine("metajudge", _shown(OWN.marks), ""), *sorted(lines, key=lambda line: line.name.casefold())]
-
-
-def names_of_formats() -> list[str]:
-    """The names in :func:`table_of_formats`, each once."""
-    return list(dict.fromkeys(line.name for line in table_of_formats()))
-
-
-def _shown(marks: str) -> str:
-    return ", ".join(one.replace("|", " or ") for one in marks.split() if not one.startswith("!"))
-
-
 @cache
 def formats() -> tuple[Format, ...]:
-    """All formats of other tools; the first one that recognises a record is meant."""
+    """All formats of other tools."""
     from metajudge.reading.formats import (
         alpaca_eval,
         arena_battles,
@@ -128,7 +136,6 @@ def formats() -> tuple[Format, ...]:
         judgebench,
         label_studio,
         langfuse,
-        langsmith,
         lm_eval,
         mlflow,
         numbered_pairs,
@@ -144,121 +151,73 @@ def formats() -> tuple[Format, ...]:
         wildbench,
     )
 
-    folder, pairs = "JudgeBench or LLMBar folder", "item_id question response_a response_b !judge !verdict !winner"
     return (
-        _rows(
+        Format(
             judgebench.FORMAT,
-            "pair_id question response_A response_B judgments",
+            _marked("pair_id question response_A response_B judgments"),
             lambda table, _: judgebench.judgebench_output(table),
         ),
-        _lines(arena_hard.FORMAT, "judge games", lambda: arena_hard.judgments, arena_hard.is_arena_hard),
-        replace(
-            _lines(
-                alpaca_eval.FORMAT, "instruction output_1 output_2 preference annotator", lambda: alpaca_eval.judgments
-            ),
+        _lines(arena_hard.FORMAT, arena_hard.is_arena_hard, arena_hard.judgments),
+        Format(
+            alpaca_eval.FORMAT,
+            _marked("instruction output_1 output_2 preference annotator"),
+            lambda table, _: LineReader(alpaca_eval.FORMAT, table.source, table.rows, alpaca_eval.judgments),
             by_columns=True,
         ),
-        _rows(
-            promptfoo.FORMAT,
-            promptfoo.RESULT_MARKS,
-            lambda table, _: promptfoo.promptfoo_results(table.source, lines=True),
-        ),
-        _part(folder, "evaluations", "item_id judge_model judge_prompt stage order decision"),
-        _part(folder, "games", "item_id judge_model order decision judgment_text"),
-        _part(folder, "pairs", pairs),
-        _spec(
-            Spec(
-                name=rewardbench2.RESULTS,
-                shown="id subset results model scores",
-                inside=rewardbench2.rows_in,
-                read=rewardbench2.run_of,
-            )
-        ),
-        _spec(
-            Spec(
-                name=rewardbench2.PAIRED_RESULTS,
-                shown="id subset results scores_chosen scores_rejected",
-                inside=partial(rewardbench2.rows_in, paired=True),
-                read=rewardbench2.pair_of,
-            )
-        ),
+        Format(promptfoo.FORMAT, promptfoo.is_result, lambda table, _: promptfoo.results(table.source, lines=True)),
+        _read(rewardbench2.RESULTS, rewardbench2.run_of, inside=rewardbench2.rows_in),
+        _read(rewardbench2.PAIRED_RESULTS, rewardbench2.pair_of, inside=partial(rewardbench2.rows_in, paired=True)),
         *map(_spec, (mlflow.SPEC, argilla.SPEC, openai_evals.SPEC)),
-        _rows(openai_evals.EVENTS.name, openai_evals.EVENTS.marks, openai_evals.log_reader),
+        Format(openai_evals.EVENTS.name, openai_evals.EVENTS.recognises, openai_evals.log_reader),
         *map(_spec, (label_studio.SPEC, label_studio.TABLE, lm_eval.SPEC)),
-        _assessed(fastchat.PAIRS, "question_id model_1 model_2 g1_winner g2_winner judge", fastchat.pair_of),
-        _assessed(fastchat.GRADES, "question_id model judge user_prompt judgment score", fastchat.grade_of),
+        _read(fastchat.PAIRS, fastchat.pair_of, "question_id model_1 model_2 g1_winner g2_winner judge"),
+        _read(fastchat.GRADES, fastchat.grade_of, "question_id model judge user_prompt judgment score"),
         *map(_spec, (ragas.ANNOTATIONS, ragas.SPEC, helm.SPEC, mlflow.TABLE)),
         replace(_spec(turk.SPEC), completed=turk.completed),
-        _part(phoenix.FORMAT, "annotations", phoenix.MARKS),
-        _part(phoenix.FORMAT, "spans", "context|context.span_id", phoenix.is_span),
-        _part("MT-Bench folder", "verdicts", "judge_id template contexts verdict sample"),
-        _part("MT-Bench folder", "items", "item_id question_id turn answer_a answer_b votes voters"),
-        _lines(
-            realmistake.FORMAT,
-            "prediction label judge prompt_name metadata",
-            lambda: realmistake.judgments,
-            realmistake.is_detection,
-        ),
-        _lines(
+        _lines(realmistake.FORMAT, realmistake.is_detection, realmistake.judgments),
+        Format(
             rewardbench2.FORMAT,
-            "subset row judge ordering permutation parsed_letter",
-            lambda: rewardbench2.Passes().judgments,
+            _marked("subset row judge ordering permutation parsed_letter"),
+            lambda table, _: LineReader(rewardbench2.FORMAT, table.source, table.rows, rewardbench2.Passes().judgments),
         ),
-        *map(
-            _records, (arena_battles.FORMAT, chosen.CHATS, chosen.REWARDBENCH, helpsteer.PREFERENCES, helpsteer.RATINGS)
+        *map(_records, (arena_battles.FORMAT, chosen.CHATS, chosen.REWARDBENCH, helpsteer.PREFERENCES)),
+        *map(_records, (helpsteer.RATINGS, numbered_pairs.ALPACA_FARM, numbered_pairs.AUTO_J, numbered_pairs.PANDALM)),
+        *map(_records, (prometheus.BIGGEN, prometheus.FEEDBACK, prometheus.PREFERENCES)),
+        *map(_records, (ultrafeedback.FORMAT, wildbench.SCORES)),
+        *(
+            Format(name, _marked(marks) if marks else phoenix.is_span, part=part)
+            for part, (name, marks, _) in _PARTS.items()
         ),
-        *map(_records, (numbered_pairs.ALPACA_FARM, numbered_pairs.AUTO_J, numbered_pairs.PANDALM, prometheus.BIGGEN)),
-        *map(_records, (prometheus.FEEDBACK, prometheus.PREFERENCES, ultrafeedback.FORMAT, wildbench.SCORES)),
-        _part(langsmith.FORMAT, "feedback", "run_id key score"),
-        _part(langfuse.SPEC.name, "scores", langfuse.SCORE_MARKS),
-        _part(langsmith.FORMAT, "runs", "id inputs outputs"),
-        _part(langfuse.SPEC.name, "traces", langfuse.RUN_MARKS),
-        _whole(inspect_log.FORMAT, "eval samples|status", inspect_log.is_inspect_log, inspect_log.inspect_log),
-        _whole(promptfoo.FORMAT, "results", promptfoo.is_output, promptfoo.promptfoo_results),
-        Format(langfuse.FORMAT, inside=langfuse.trace_in, marks="id input output scores"),
-        _whole(deepeval.FORMAT, deepeval.MARKS, deepeval.is_test_run, deepeval.deepeval_run),
+        _whole(inspect_log.FORMAT, inspect_log.is_inspect_log, inspect_log.inspect_log),
+        _whole(promptfoo.FORMAT, promptfoo.is_output, promptfoo.results),
+        Format(langfuse.FORMAT, inside=langfuse.trace_in),
+        _whole(deepeval.FORMAT, deepeval.is_test_run, deepeval.deepeval_run),
     )
 
 
-Test: TypeAlias = Callable[[Record], bool]
+def _marked(marks: str) -> Test:
+    return partial(is_marked, marks=marks)
 
 
 def _records(one: Records) -> Format:
-    return Format(one.name, one.recognises, one.reader, by_columns=True, marks=one.marks.replace(",", ""))
+    return Format(one.name, one.recognises, one.reader, by_columns=True)
 
 
-def _rows(name: str, marks: str, reader: Callable[[Table, Values], Reader] | None, test: Test | None = None) -> Format:
-    """A format of records that are recognised by their keys."""
-    return Format(name, lambda row: is_marked(row, marks) and (test is None or test(row)), reader, marks=marks)
-
-
-def _lines(
-    name: str, marks: str, judgments: Callable[[], Callable[[Line], list[Judgment]]], test: Test | None = None
-) -> Format:
-    """A format of which each row is some judgments; ``judgments`` makes what reads the rows of one file."""
-    return _rows(name, marks, lambda table, _: LineReader(name, table.source, table.rows, judgments()), test)
-
-
-def _part(name: str, part: Part, marks: str, test: Test | None = None) -> Format:
-    return replace(_rows(name, marks, None, test), part=part)
+def _lines(name: str, recognises: Test, judgments: Callable[[Line], list[Judgment]]) -> Format:
+    """A format of which each row is some judgments."""
+    return Format(name, recognises, lambda table, _: LineReader(name, table.source, table.rows, judgments))
 
 
 def _spec(spec: Spec) -> Format:
     """A format of which each row is a run with what was said of it."""
-    inside = spec.reader_inside
-    return Format(spec.name, spec.recognises, spec.reader, None, True, inside, spec.shown or spec.marks)
+    return Format(spec.name, spec.recognises, spec.reader, by_columns=True, inside=spec.reader_inside)
 
 
-def _assessed(
-    name: str,
-    marks: str | None,
-    run_of: Callable[[Record], AssessedRun],
-    records_in: Callable[[Record], list[Any] | None] | None = None,
-) -> Format:
+def _read(name: str, read: Callable[[Record], AssessedRun], marks: str = "", inside: Any = None) -> Format:
     """Such a format that is read by a function; without marks records are only found inside an object."""
-    return _spec(Spec(name=name, marks=marks or "", read=run_of, inside=records_in))
+    return _spec(Spec(name=name, marks=marks, read=read, inside=inside))
 
 
-def _whole(name: str, marks: str, recognises: Test, reader: Callable[[Source], Reader]) -> Format:
+def _whole(name: str, recognises: Test, reader: Callable[[Source], Reader]) -> Format:
     """A format of files that are one object."""
-    return Format(name, inside=lambda source, data, _: reader(source) if recognises(data) else None, marks=marks)
+    return Format(name, inside=lambda source, data, _: reader(source) if recognises(data) else None)

@@ -45,7 +45,7 @@ def _each(task: Row) -> Iterator[Row]:
             yield {**one, "by": one.get("model_version"), "name": name, "value": value, "why": reason, "texts": other}
     for one in [one for key in _PEOPLE for one in task.get(key) or () if not one.get("was_cancelled")]:
         for name, value in _said(one)[0]:
-            yield {**one, "person": True, "name": name, "value": value}
+            yield {**one, "by_person": True, "name": name, "value": value}
 
 
 def _said(one: Row) -> tuple[list[tuple[str, Any]], dict[str, str]]:
@@ -90,7 +90,6 @@ SPEC = Spec(
         "id": lambda row: f"{row[OF_RUN]}/{get(row, 'id|model_version|=prediction')}/{row['name']}",
     },
     meta={"score": "score", "time": lambda row: time_text(row.get("created_at")), "texts": "texts"},
-    person=lambda row: "person" in row,
     people={"annotator": _annotator, "time": "updated_at|created_at"},
 )
 _OWN: Final = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement", "id")
@@ -136,8 +135,6 @@ TABLE = Spec(
     marks="id annotator annotation_id created_at updated_at lead_time",
     opened=_split,
     run=lambda row: run_of_fields(row["id"], row["data"]),
-    each=lambda row: [{"name": name, "value": value} for name, value in row["answers"]],
-    score={"name": "name", "value": "value", "id": None},
-    person=lambda _: True,
+    each=lambda row: [{"name": name, "value": one, "by_person": True} for name, one in row["answers"]],
     people={"annotator": f"{RECORD}.annotator", "time": f"{RECORD}.updated_at|{RECORD}.created_at"},
 )

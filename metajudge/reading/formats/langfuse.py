@@ -24,8 +24,6 @@ from metajudge.reading.people import PersonScore
 
 SCORE_FOLDERS = ("scores",)
 RUN_FOLDERS = ("observations_v2", "traces", "observations")
-SCORE_MARKS = "name value source trace_id|traceId|subject"
-RUN_MARKS = "id input output project_id|projectId|trace_id|traceId|timestamp"
 _KIND, _WORD, _TRACE = "data_type|dataType|=NUMERIC", "string_value|stringValue", "trace_id|traceId"
 _TEXTS = ("TEXT", "CORRECTION")
 _BOOLEANS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
@@ -80,36 +78,28 @@ FORMAT = "Langfuse trace"
 run_of, score_of = SPEC.run_of, SPEC.score_of
 
 
-def is_trace(data: Row) -> bool:
-    """Whether an object is a trace with its scores."""
-    trace = data.get("trace") if isinstance(data.get("trace"), dict) else data
-    scores = data.get("scores", trace.get("scores") if isinstance(trace, dict) else None)
-    return isinstance(scores, list) and isinstance(trace, dict) and trace.keys() >= {"id", "input", "output"}
-
-
 def trace_in(source: Source, data: Row, values: Mapping[str, str]) -> runs.AssessedRuns | None:
     """Reads one trace with its scores; None for another object."""
-    if not is_trace(data):
-        return None
     trace = data["trace"] if isinstance(data.get("trace"), dict) else data
-    texts = runs.asked_and_answered(trace.get("input"), trace.get("output"))
-    whole = runs.RecordedRun(id=str(trace["id"]), **texts, category=text_in(trace.get("name")))
+    scores = data.get("scores", trace.get("scores"))
+    if not isinstance(scores, list) or not trace.keys() >= {"id", "input", "output"}:
+        return None
+
+    def observed(row: Row) -> runs.RecordedRun | None:
+        run = run_of(row)
+        return None if run is None else replace(run, aliases=())  # a root observation is the trace, which is here
 
     def of_trace(row: Row) -> runs.RecordedScore | PersonScore | None:
         score = score_of(row)
         if isinstance(score, PersonScore):
-            return replace(score, target=score.target or whole.id)
-        return None if score is None else replace(score, run=score.run or whole.id)
-
-    def observed(row: Row) -> runs.RecordedRun | None:
-        run = whole if row is trace else run_of(row)
-        return None if run is None else replace(run, aliases=())  # a root observation is the trace, which is here
+            return replace(score, target=score.target or str(trace["id"]))
+        return None if score is None else replace(score, run=score.run or str(trace["id"]))
 
     def table(rows: Any) -> Table:
         return Table("JSON list", source, lambda: iter(entries_of(rows)))
 
     given = [trace, *reversed(objects_in(data.get("observations") or trace.get("observations")))]
-    scores, missing = table(data.get("scores") or trace.get("scores")), "the trace contains no observation {}"
+    said, missing = table(scores or trace.get("scores")), "the trace contains no observation {}"
     return runs.joined(
-        FORMAT, [table(given)], observed, scores, of_trace, values, shape="a Langfuse score", missing=missing
+        FORMAT, [table(given)], observed, said, of_trace, values, shape="a Langfuse score", missing=missing
     )

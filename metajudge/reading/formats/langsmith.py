@@ -19,11 +19,10 @@ import orjson
 from metajudge.reading.containers.lines import Line
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.formats.specs import Row, Spec
+from metajudge.reading.formats.specs import Row, Spec, get
 from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.own_notes import NAME
 
-_FEEDBACK = "feedback."
 _USERS = "|".join(f"{at}{name}" for at in ("feedback_source.", "") for name in ("user_name", "user_id", "ls_user_id"))
 
 
@@ -49,7 +48,7 @@ SPEC = Spec(
     people={"annotator": _USERS, "time": "modified_at|created_at"},
     ours="feedback_source.metadata",
 )
-FORMAT, run_of, score_of = SPEC.name, SPEC.run_of, SPEC.score_of
+run_of, score_of = SPEC.run_of, SPEC.score_of
 
 
 def is_test_results(columns: Sequence[str]) -> bool:
@@ -62,17 +61,22 @@ def test_results(table: Table, values: Mapping[str, str]) -> runs.AssessedRuns:
     """Reads an experiment's table: a judgment for every feedback column of a row that is not empty."""
 
     def run_of(row: Line) -> runs.AssessedRun:
-        name = str(row.data.get("id") or row.data.get("run_id") or f"{stem_of(table.source.name)}:{row.number}")
+        name = get(row.data, "id|run_id") or f"{stem_of(table.source.name)}:{row.number}"
         asked = _under(row, "input.") or _under(row, "inputs.")
         texts, reference = runs.asked_and_answered(asked, _under(row, "outputs.")), _under(row, "reference.")
-        given = {key: runs.number_or_text(one) for key, one in (_under(row, _FEEDBACK) or {}).items() if key != NAME}
-        more: dict[str, Any] = {"meta": {"source": "experiment"}, "about": ""}
         scores = [
-            runs.RecordedScore(id=f"{name}/{key}", judge=key, value=value, place=_FEEDBACK + key, **more)
-            for key, value in given.items()
-            if value is not None
+            runs.RecordedScore(
+                id=f"{name}/{key}",
+                judge=key,
+                value=value,
+                meta={"source": "experiment"},
+                about="",
+                place=f"feedback.{key}",
+            )
+            for key, one in (_under(row, "feedback.") or {}).items()
+            if key != NAME and (value := runs.number_or_text(one)) is not None
         ]
-        return runs.AssessedRun(runs.RecordedRun(id=name, **texts, reference=runs.reference_text(reference)), scores)
+        return runs.AssessedRun(runs.RecordedRun(str(name), **texts, reference=runs.reference_text(reference)), scores)
 
     return runs.AssessedRuns("LangSmith test results", table.source, table.rows, run_of, values, separate=False)
 

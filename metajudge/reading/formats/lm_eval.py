@@ -15,7 +15,8 @@ from typing import Any, Final
 from metajudge.reading.containers.cells import object_in
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.formats.scored_runs import RecordedRun, asked_and_answered, reference_text
-from metajudge.reading.formats.specs import Row, Spec
+from metajudge.reading.formats.specs import RECORD, Row, Spec
+from metajudge.reading.formats.stated_scores import metrics
 from metajudge.types import digest
 
 _RECORD: Final = frozenset(
@@ -75,6 +76,10 @@ SPEC = Spec(
     name="lm-evaluation-harness samples",
     marks="doc_id doc target resps filtered_resps",
     run=_run,
-    columns=_metrics,
-    meta={"filter": lambda row: None if row.get("filter") in (None, "none") else row["filter"]},
+    each=lambda row: metrics(row, _metrics(row)),
+    meta={
+        "source": "source",
+        "judge_model": "by",
+        "filter": lambda row: None if row[RECORD].get("filter") == "none" else row[RECORD].get("filter"),
+    },
 )

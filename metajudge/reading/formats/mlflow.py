@@ -19,7 +19,7 @@ import orjson
 from metajudge.reading.containers.cells import object_in, objects_in, parsed
 from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.formats.specs import Row, Spec, get
+from metajudge.reading.formats.specs import ENTRY, Row, Spec, get
 from metajudge.reading.own_notes import is_ours
 from metajudge.types import digest
 
@@ -61,20 +61,27 @@ def _is_reference(one: Row) -> bool:
 
 def _each(trace: Row) -> Iterator[Row]:
     for one in _assessments(trace):
-        source = one.get("source") or {}
-        by, kind = str(source.get("source_id") or ""), source.get("source_type")
-        if not _is_reference(one) and not (kind == "HUMAN" and one.get("valid") is False):
-            said = one.get("feedback") or one.get("expectation") or {}
-            yield {**one, "said": said, "by": None if by in _NO_JUDGES else by, "kind": str(kind)}
+        source, name = one.get("source") or {}, one["assessment_name"]
+        by, kind = str(source.get("source_id") or ""), str(source.get("source_type"))
+        if _is_reference(one) or (kind == "HUMAN" and one.get("valid") is False):
+            continue
+        said = one.get("feedback") or one.get("expectation") or {}
+        value, error = said.get("value"), said.get("error")
+        yield {
+            "name": name,
+            "by": None if by in _NO_JUDGES else by,
+            "value": value if kind == "HUMAN" else _plain(value),
+            "reason": one.get("rationale"),
+            "error": error and str(error.get("error_message") or error.get("error_code") or error),
+            "id": one.get("assessment_id") or f"{one.get('trace_id')}/{name}",
+            "kind": kind,
+            "time": get(one, "last_update_time|create_time"),
+            "metadata": one.get("metadata"),
+        }
 
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, str | bool | int | float | None) else orjson.dumps(value).decode()
-
-
-def _error(row: Row) -> str | None:
-    error = row["said"].get("error")
-    return None if not error else str(error.get("error_message") or error.get("error_code") or error)
 
 
 def _text(key: str, of_span: str) -> Any:
@@ -93,7 +100,6 @@ def _text(key: str, of_span: str) -> Any:
 SPEC = Spec(
     name="MLflow traces",
     marks="info|trace data|trace",
-    shown="info|trace_id data|trace|assessments",
     test=_is_trace,
     opened=_opened,
     run={
@@ -103,19 +109,13 @@ SPEC = Spec(
         "reference": "reference",
     },
     each=_each,
-    score={
-        "name": "assessment_name",
-        "by": "by",
-        "value": lambda row: _plain(row["said"].get("value")),
-        "reason": "rationale",
-        "error": _error,
-        "id": lambda row: row.get("assessment_id") or f"{row.get('trace_id')}/{row['assessment_name']}",
-    },
-    meta={"source": "kind", "time": "last_update_time|create_time", "": "metadata"},
+    score={**ENTRY, "id": "id"},
+    meta={"source": "kind", "time": "time", "": "metadata"},
     person="kind=HUMAN",
-    people={"annotator": "by", "value": lambda row: row["said"].get("value")},
+    people={"annotator": "by"},
 )
 _METRIC = re.compile(r"(.+)/(?:score|value|rating)")
+_REASONS = ("justification", "rationale")
 _ASKED = "|".join(["inputs", *runs.QUESTION_KEYS])
 _ANSWERED = "|".join(["outputs", "predictions", "prediction", *runs.ANSWER_KEYS])
 _REFERENCE = "ground_truth|targets|target|expected_response|expectations"
@@ -125,9 +125,9 @@ def _scores(row: Row) -> Iterator[Row]:
     """The metrics of a row; one of which nothing stands in the row has no value."""
     for column, value in row.items():
         if (named := _METRIC.fullmatch(column)) is not None:
-            told = [f"{named[1]}/{end}" for end in ("justification", "rationale") if f"{named[1]}/{end}" in row]
-            kind = None if told else "CODE"
-            yield {"name": named[1], "value": value, "reason": row[told[0]] if told else None, "kind": kind}
+            told = [row[end] for name in _REASONS if (end := f"{named[1]}/{name}") in row]
+            given = {"name": named[1], "value": runs.number_or_text(value)}
+            yield {**given, "reason": told[0]} if told else {**given, "kind": "CODE"}
 
 
 def _row_id(row: Row) -> str:
@@ -137,10 +137,8 @@ def _row_id(row: Row) -> str:
 TABLE = Spec(
     name="MLflow evaluation table",
     marks=_ASKED,
-    shown="METRIC/score|METRIC/value METRIC/justification",
     test=lambda record: any(map(_METRIC.fullmatch, record)),
     run={"id": _row_id, "asked": _ASKED, "answered": _ANSWERED, "reference": _REFERENCE},
     each=_scores,
-    score={"name": "name", "value": lambda row: runs.number_or_text(row["value"]), "reason": "reason", "id": None},
     meta={"source": "kind"},
 )

@@ -18,7 +18,7 @@ from metajudge.reading.containers.cells import object_in
 from metajudge.reading.containers.lines import EXCERPT, BadLine, Line, Reject, RunRow
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.formats import scored_runs as runs
-from metajudge.reading.formats.specs import RECORD, Row, Spec, get
+from metajudge.reading.formats.specs import ENTRY, Row, Spec, get
 from metajudge.reading.formats.stated_scores import reason_text, time_text
 
 _PROGRAMS: Final = ("string", "python", "text", "endpoint")
@@ -33,86 +33,68 @@ def _is_output_item(record: Row) -> bool:
 
 def _page(data: Row) -> list[Any] | None:
     items = data.get("data")
-    is_page = isinstance(items, list) and items and isinstance(items[0], Mapping) and _is_output_item(items[0])
-    return list(items) if is_page and isinstance(items, list) else None
+    return items if isinstance(items, list) and items and _is_output_item(object_in(items[0])) else None
 
 
 def _opened(row: Row) -> Row:
-    """The item with what its data source gave, and its sample."""
-    given = object_in(row.get("datasource_item"))
-    given = given["item"] if isinstance(given.get("item"), Mapping) else given
-    name = row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}"
-    return {**row, "given": given, "sample": object_in(row.get("sample")), "id": str(name)}
+    """The item with its id, and question and answer: texts of its sample, else of its data source."""
+    source, sample = object_in(row.get("datasource_item")), object_in(row.get("sample"))
+    given = source["item"] if isinstance(source.get("item"), Mapping) else source
+    return {
+        **row,
+        "id": str(row.get("id") or f"{row.get('run_id')}/{row.get('datasource_item_id')}"),
+        "asked": sample.get("input") or get(given, "|".join(runs.QUESTION_KEYS)) or None,
+        "answered": sample.get("output") or get(given, "|".join(runs.ANSWER_KEYS)) or None,
+        "model": sample.get("model"),
+        "reference": get(given, _REFERENCES),
+    }
 
 
-def _each(row: Row) -> Iterator[Row]:
+def _results(row: Row) -> Iterator[Row]:
+    """The results of an item's graders."""
     for one in row.get("results") or ():
         kind, sample = str(one.get("type") or ""), object_in(one.get("sample"))
-        graded, error = kind.replace("-", "_").startswith("score"), sample.get("error")
-        failed = reason_text(error) if isinstance(error, Mapping) and any(error.values()) else None
-        source = "CODE" if kind.startswith(_PROGRAMS) else None
-        yield {**one, "sample": sample, "graded": graded, "failed": failed, "source": source, "type": kind or None}
+        scored, error = kind.replace("-", "_").startswith("score"), object_in(sample.get("error"))
+        score, passed = one.get("score"), one.get("passed")
+        yield {
+            "name": one.get("name"),
+            "by": sample.get("model"),
+            "value": score if scored else passed,
+            "reason": runs.payload(sample.get("output"), ("content", "text")),
+            "error": reason_text(error) if any(error.values()) else None,
+            "meta": {
+                "source": "CODE" if kind.startswith(_PROGRAMS) else None,
+                "type": kind or None,
+                "score": None if scored else score,
+                "passed": passed if scored else None,
+                "time": time_text(row.get("created_at")),
+            },
+        }
 
 
-def _first(part: str, keys: tuple[str, ...]) -> Any:
-    """Reads a text of the sample, else the first of the source's item that is there."""
-    return lambda row: row["sample"].get(part) or get(row["given"], "|".join(keys)) or None
-
-
+_PATHS: Final = {name: name for name in ("id", "asked", "answered", "model", "reference")}
 SPEC = Spec(
     name="OpenAI Evals output items",
     marks="object|datasource_item",
     test=_is_output_item,
-    shown="datasource_item results eval_id run_id",
     inside=_page,
     opened=_opened,
-    run={
-        "id": "id",
-        "asked": _first("input", runs.QUESTION_KEYS),
-        "answered": _first("output", runs.ANSWER_KEYS),
-        "model": "sample.model",
-        "reference": lambda row: get(row["given"], _REFERENCES),
-    },
-    each=_each,
-    score={
-        "name": "name",
-        "by": "sample.model",
-        "value": lambda row: row.get("score") if row["graded"] else row.get("passed"),
-        "reason": lambda row: runs.payload(row["sample"].get("output"), ("content", "text")),
-        "error": "failed",
-        "id": "",
-    },
-    meta={
-        "source": "source",
-        "type": "type",
-        "score": lambda row: None if row["graded"] else row.get("score"),
-        "passed": lambda row: row.get("passed") if row["graded"] else None,
-        "time": lambda row: time_text(row[RECORD].get("created_at")),
-    },
+    run=_PATHS,
+    each=_results,
+    score={**ENTRY, "id": ""},
+    meta={"": "meta"},
 )
-_INVALID: Final = "__invalid__"
 
 
-def _said_in(sample: Row) -> Iterator[Row]:
-    """The scores in the events of a sample."""
-    asked, last = sample["samplings"][:1], sample["samplings"][-1]
-    for event in sample["scored"]:
-        data, graded = event["data"], "choice" in event["data"]
-        if graded and len(sample["samplings"]) > 2:
-            raise BadLine(f"{len(sample['samplings']) - 1} answers were graded together, so no choice is about one")
-        told = {"time": event.get("created_at"), "spec": sample["spec"]}
-        if graded:
-            model = last.get("model") if last not in asked else None
-            missing = "the grader's answer contains no choice" if data["choice"] == _INVALID else None
-            value, why = None if missing else data["choice"], None if last in asked else _sampled(last)
-            told |= {"name": "choice", "by": model, "reason": why, "missing": missing, "score": data.get("score")}
-            yield {**told, "value": value}
-        elif event["type"] == "match":
-            yield {**told, "name": "match", "value": data.get("correct"), "source": "CODE"}
-        else:
-            for name, value in data.items():
-                if isinstance(value, bool | int | float):
-                    yield {**told, "name": name, "value": value, "source": "CODE"}
+def _sample(row: Row) -> Row:
+    """The events of a sample with what it was asked first, and what it answered."""
+    if not row["samplings"]:
+        said = [one["data"] for one in row["scored"] if one["data"].get("sampled") is not None]
+        raise BadLine(f"the sample {row['id']!r} has {'no prompt' if said else 'no sampling'} in this log")
+    first = row["samplings"][0]
+    reference = next((one["data"].get("expected") for one in row["scored"]), None)
+    texts = {"asked": first.get("prompt"), "answered": _sampled(first)}
+    return {**row, **texts, "model": first.get("model"), "reference": reference}
 
 
 def _sampled(data: Row) -> Any:
@@ -127,19 +109,39 @@ def _sampled(data: Row) -> Any:
     return found[0] if isinstance(found, list) and found else found
 
 
+def _events(sample: Row) -> Iterator[Row]:
+    """The scores in the events of a sample."""
+    first, last = sample["samplings"][0], sample["samplings"][-1]
+    for event in sample["scored"]:
+        data, meta = event["data"], {"eval": get(sample, "spec.eval_name"), "time": event.get("created_at")}
+        if "choice" in data:
+            if len(sample["samplings"]) > 2:
+                count = len(sample["samplings"]) - 1
+                raise BadLine(f"{count} answers were graded together, so no choice is about one")
+            judge, valid = {} if last == first else last, data["choice"] != "__invalid__"
+            yield {
+                "name": "choice",
+                "by": judge.get("model"),
+                "value": data["choice"] if valid else None,
+                "reason": _sampled(judge),
+                "error": None if valid else "the grader's answer contains no choice",
+                "meta": {"eval": meta["eval"], "score": data.get("score"), "time": meta["time"]},
+            }
+            continue
+        correct = {"match": data.get("correct")} if event["type"] == "match" else None
+        numbers = {name: one for name, one in data.items() if isinstance(one, bool | int | float)}
+        for name, value in (numbers if correct is None else correct).items():
+            yield {"name": name, "value": value, "meta": {"source": "CODE", **meta}}
+
+
 EVENTS = Spec(
     name="OpenAI Evals log",
     marks="run_id event_id sample_id type data",
-    run={
-        "id": "id",
-        "asked": lambda row: row["samplings"][0].get("prompt"),
-        "answered": lambda row: _sampled(row["samplings"][0]),
-        "model": lambda row: row["samplings"][0].get("model"),
-        "reference": lambda row: next((one["data"].get("expected") for one in row["scored"]), None),
-    },
-    each=_said_in,
-    score={"name": "name", "by": "by", "value": "value", "reason": "reason", "error": "missing", "id": ""},
-    meta={"source": "source", "eval": "spec.eval_name", "score": "score", "time": "time"},
+    opened=_sample,
+    run=_PATHS,
+    each=_events,
+    score={**ENTRY, "id": ""},
+    meta={"": "meta"},
 )
 
 
@@ -166,13 +168,6 @@ def log_reader(table: Table, values: Mapping[str, str]) -> runs.AssessedRuns:
                 elif event["type"] in ("match", "metrics", "modelgraded"):
                     found["scored"].append(event)
         for one in samples.values():
-            yield RunRow(one["line"], partial(_run, one), {"sample_id": one["id"]}, EXCERPT)
+            yield RunRow(one["line"], partial(EVENTS.assessed, one), {"sample_id": one["id"]}, EXCERPT)
 
-    return runs.AssessedRuns(EVENTS.name, table.source, rows, runs.made, values, shape="a sample of a log")
-
-
-def _run(sample: dict[str, Any]) -> runs.AssessedRun:
-    if not sample["samplings"]:
-        said = [one["data"] for one in sample["scored"] if one["data"].get("sampled") is not None]
-        raise BadLine(f"the sample {sample['id']!r} has {'no prompt' if said else 'no sampling'} in this log")
-    return EVENTS.assessed(sample)
+    return runs.AssessedRuns(EVENTS.name, table.source, rows, values=values, shape="a sample of a log")

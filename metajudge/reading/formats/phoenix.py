@@ -13,7 +13,7 @@ from metajudge.reading.containers.cells import cell, text_in
 from metajudge.reading.formats.scored_runs import number_or_text
 from metajudge.reading.formats.specs import Row, Spec, get
 
-MARKS = "name|annotation_name annotator_kind span_id !input !output"
+_NAME = "annotation_name|name"
 
 
 def _attribute(name: str) -> Callable[[Row], Any]:
@@ -26,17 +26,13 @@ def _attribute(name: str) -> Callable[[Row], Any]:
     return read
 
 
-def _label(row: Row) -> str | None:
-    return text_in(cell(row, "result.label"))
-
-
 def _score(row: Row) -> float | str | None:
-    return number_or_text(cell(row, "result.score"))
+    return number_or_text(get(row, "result.score"))
 
 
 def _id(row: Row) -> str:
     """The annotation's own id, else what it is about, its name and who gave it."""
-    parts = (get(row, where) or "" for where in ("span_id", SPEC.score["name"], "identifier"))
+    parts = (get(row, where) or "" for where in ("span_id", _NAME, "identifier"))
     return str(row.get("id") or "/".join(map(str, parts)))
 
 
@@ -54,16 +50,16 @@ SPEC = Spec(
         "model": _attribute("llm.model_name"),
     },
     score={
-        "name": "annotation_name|name",
+        "name": _NAME,
         "by": "identifier",
         "run": "span_id",
-        "value": lambda row: _score(row) if _label(row) is None else _label(row),
+        "value": lambda row: text_in(get(row, "result.label")) or _score(row),
         "reason": "result.explanation",
         "id": _id,
     },
     meta={
         "source": "annotator_kind",
-        "score": lambda row: None if _label(row) is None else _score(row),
+        "score": lambda row: _score(row) if get(row, "result.label") is not None else None,
         "time": "updated_at|created_at",
     },
     person="annotator_kind=HUMAN",

@@ -18,7 +18,7 @@ from metajudge.reading.containers.lines import BadLine
 from metajudge.reading.conversations import is_chat
 from metajudge.reading.formats import scored_runs as runs
 from metajudge.reading.formats.specs import Row, Spec
-from metajudge.reading.formats.stated_scores import JUDGES, VALUES, stated
+from metajudge.reading.formats.stated_scores import JUDGES, VALUES, metrics, stated
 from metajudge.types import digest
 
 _METRIC: Final = "metric_name"
@@ -98,7 +98,7 @@ def _run(row: Row) -> runs.RecordedRun:
 
 
 def _judge(row: Row) -> str | None:
-    return next((str(row[name]) for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
+    return next((row[name] for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -110,20 +110,17 @@ def _listed(value: Any) -> list[Any]:
 def _said(row: Row) -> list[Row]:
     prompts = _prompts(row)
     said = prompts[-1].get("prompt_output") if prompts else None
-    one = {"name": str(row.get(_METRIC) or "metric"), "value": row["metric_output"], "why": stated(said).reason}
-    return [one, {**one, "value": _label(row), "person": True}]
+    one = {"name": str(row.get(_METRIC) or "metric"), "value": row["metric_output"], "reason": stated(said).reason}
+    return [one, {**one, "value": _label(row), "by_person": True}]
 
 
 SPEC = Spec(
     name="Ragas scores",
     marks="user_input|question",
     test=_is_row,
-    shown="user_input|question response|answer|contexts METRIC",
     run=_run,
-    columns=_metrics,
-    score={
-        "by": lambda row: next((row[name] for name in JUDGES if isinstance(row.get(name), str) and row[name]), None)
-    },
+    each=lambda row: metrics(row, _metrics(row), _judge(row)),
+    meta={"source": "source", "judge_model": "by"},
 )
 ANNOTATIONS = Spec(
     name="Ragas annotations",
@@ -131,7 +128,4 @@ ANNOTATIONS = Spec(
     inside=_annotations,
     run=lambda row: _run(row["metric_input"]),
     each=_said,
-    score={"name": "name", "value": "value", "reason": "why", "id": None},
-    person=lambda row: "person" in row,
-    people={"annotator": None},
 )

@@ -14,7 +14,6 @@ from metajudge.reading.containers.cells import parsed
 from metajudge.reading.containers.lines import BadLine, Line, Reject, RunRow, Source
 from metajudge.reading.containers.tables import Table
 from metajudge.reading.conversations import exchange, text_of, with_more
-from metajudge.reading.formats.stated_scores import StatedScore, is_program, reason_text
 from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.people import ByPeople, PersonScore, Target
 from metajudge.reading.reader import UNREADABLE, FoundJudgment, each, split, why
@@ -27,17 +26,12 @@ ANSWER_KEYS = ("output", "answer", "response", "completion", "content", "message
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """Question and answer; None if missing in the export.
+    """Question and answer; None if missing in the export. The other fields are those of an item.
 
     Attributes:
         id: scores name it by this, or by one of ``aliases``.
         problem: why its messages make no question and answer; None where they do.
-        answers: several answers by their ids, in place of ``answer``.
-        models: who wrote them, by the same ids, in place of ``model``.
-        label: what is right, where the benchmark itself says so.
-        conversation: the messages that the question contains.
-        replies: of answers that are more than one text.
-        metadata: what is known of the answers.
+        answers: several answers by their ids, in place of ``answer``, as ``models`` are in place of ``model``.
     """
 
     id: str
@@ -124,13 +118,7 @@ class RecordedScore:
 
 @dataclass(frozen=True, slots=True)
 class AssessedRun:
-    """A run, and what was said of it.
-
-    Attributes:
-        run: question and answers; None where there are only scores by people, which name their item.
-        scores: by judges.
-        people: scores by people.
-    """
+    """A run, and what judges and people said of it; None in its place where people's scores name their item."""
 
     run: RecordedRun | None
     scores: Sequence[RecordedScore] = ()
@@ -151,44 +139,21 @@ def judgment_of(score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary) 
         raise BadLine(str(error)) from None
     except UnknownValueError as error:
         raise BadLine(f"{error}; give the grade it stands for: --map-values '{score.value}=1'") from None
-    why = None
+    missing = None
     if isinstance(verdict, NoVerdict):
-        why = score.error or ("the score has no value" if score.value in (None, "") else verdict.reason)
-    named = {} if score.name is None else {"name": score.name}
+        missing = score.error or ("the score has no value" if score.value in (None, "") else verdict.reason)
+    noted = score.meta if score.name is None else {"name": score.name, **score.meta}
     return Judgment(
         id=score.id or f"{run.id}/{score.judge}",
         item=run.item(),
         judge=score.judge,
         verdict=None if isinstance(verdict, NoVerdict) else verdict,
-        no_verdict=why,
+        no_verdict=missing,
         rationale=score.comment or "",
         order=score.order or (),
         instruction=score.instruction,
-        meta={name: one for name, one in {**named, **score.meta}.items() if one is not None or name in score.keeps},
+        meta={name: one for name, one in noted.items() if one is not None or name in score.keeps},
     )
-
-
-def named_score(name: str, by: str | None, value: Any, reason: Any = None, **more: Any) -> RecordedScore:
-    """A score that has a name beside its judge, which is ``BY/NAME``, or ``NAME`` where the export names none."""
-    judge = name if by is None else f"{by}/{name}"
-    return RecordedScore(judge=judge, name=name, value=value, comment=reason_text(reason), **more)
-
-
-def score_in_column(
-    name: str, score: StatedScore, model: str | None = None, meta: Mapping[str, Any] | None = None
-) -> RecordedScore:
-    """A metric in a column of a row; its judge is the metric, after its model.
-
-    Args:
-        name: of the metric.
-        score: as stated.
-        model: that gave it where the score names none; a program's metric has none.
-        meta: what else is noted of it.
-    """
-    code = is_program(name)
-    by = score.judge or (None if code else model)
-    noted = {"source": "CODE" if code else None, "judge_model": by, **(meta or {})}
-    return named_score(name, by, score.value, score.reason, error=score.error, meta=noted)
 
 
 def asked_and_answered(asked: Any, answered: Any) -> dict[str, Any]:
@@ -199,10 +164,8 @@ def asked_and_answered(asked: Any, answered: Any) -> dict[str, Any]:
     """
     question, answer = payload(asked, QUESTION_KEYS), payload(answered, ANSWER_KEYS)
     if question is None or answer is None:
-        return {
-            "question": None if question is None else text_of(question),
-            "answer": None if answer is None else text_of(answer, answer=True),
-        }
+        text = None if question is None else text_of(question)
+        return {"question": text, "answer": None if answer is None else text_of(answer, answer=True)}
     try:
         found = exchange(question, {"A": answer})
     except BadLine as bad:
@@ -219,9 +182,7 @@ def reference_text(value: Any) -> str | None:
 def payload(value: Any, keys: Sequence[str]) -> Any:
     """The value of an input or output under the first of ``keys`` it has; of an object with one value, that one."""
     if isinstance(value, str):
-        if not value.lstrip().startswith(("{", "[")):
-            return value
-        said = parsed(value)
+        said = parsed(value) if value.lstrip().startswith(("{", "[")) else value
         return value if said is value else payload(said, keys)
     if isinstance(value, dict):
         inner = next((value[key] for key in keys if value.get(key) is not None), None)
@@ -252,10 +213,8 @@ class AssessedRuns:
 
     Attributes:
         format: its name, for people.
-        source: what the rows are part of.
         rows: starts anew at each call.
-        run_of: reads a row; raises what :func:`~metajudge.reading.reader.attempt` reports. None for a row that is no
-            run.
+        run_of: reads a row; raises what :func:`~metajudge.reading.reader.attempt` reports. None where it is no run.
         values: what a score's value means, as the user says.
         separate: each name of a score makes an item of its own.
         shape: what a row is taken for, in messages; None for the format's name.
@@ -265,7 +224,7 @@ class AssessedRuns:
     format: str
     source: Source
     rows: Callable[[], Iterable[Line | Reject]]
-    run_of: Callable[[Line], AssessedRun | None]
+    run_of: Callable[[Line], AssessedRun | None] = made
     values: Mapping[str, str] = field(default_factory=dict)
     _: KW_ONLY
     separate: bool = True
@@ -278,17 +237,10 @@ class AssessedRuns:
             if isinstance(one, Reject):
                 yield one
                 continue
-            (row, found), file = one, self.source.name
-            for score in self._named(found.scores, place, seen) if found.run else ():
-                try:
-                    judgment = judgment_of(score, found.run, vocabulary)  # type: ignore[arg-type]
-                except UNREADABLE as error:
-                    about = score.name if score.place is None else score.place
-                    said = why(error, self.shape or self.format)
-                    yield self.source.reject(row.number, f"{about}: {said}" if about else said, row.raw)
-                else:
-                    own = self.separate and score.name is None and score.about is None
-                    yield FoundJudgment(judgment, file, row.number, None if own else score.topic)
+            row, found = one
+            if found.run is not None:
+                for score in found.scores:
+                    yield self._judged(row, replace(score, id=self._id(score, place, seen)), found.run, vocabulary)
             yield from self._by_people(found, row.number)
 
     def targets(self) -> Iterator[Target]:
@@ -298,28 +250,40 @@ class AssessedRuns:
                 continue
             row, found = one
             run, ids = found.run, found.run.response_ids if found.run else ("A",)
-            topics = [score.topic for score in found.scores] if run else []
-            yield from (Target(run.id, topic, responses=ids) for topic in topics if run and topic is not None)
+            if run is not None:
+                topics = (score.topic for score in found.scores)
+                yield from (Target(run.id, topic, responses=ids) for topic in topics if topic is not None)
             for person in self._by_people(found, row.number):
                 if person.score.target is not None:
                     yield Target(person.score.target, person.score.name, person, ids)
+
+    def _judged(
+        self, row: Line, score: RecordedScore, run: RecordedRun, vocabulary: Vocabulary
+    ) -> FoundJudgment | Reject:
+        try:
+            judgment = judgment_of(score, run, vocabulary)
+        except UNREADABLE as error:
+            about = score.name if score.place is None else score.place
+            said = why(error, self.shape or self.format)
+            return self.source.reject(row.number, f"{about}: {said}" if about else said, row.raw)
+        own = self.separate and score.name is None and score.about is None
+        return FoundJudgment(judgment, self.source.name, row.number, None if own else score.topic)
 
     def _by_people(self, found: AssessedRun, number: int) -> Iterator[ByPeople]:
         for one in found.people:
             about = replace(one, target=found.run.id) if found.run else one
             yield ByPeople(about, self.source.name, number)
 
-    def _named(self, scores: Iterable[RecordedScore], place: int, seen: Counter[str]) -> Iterator[RecordedScore]:
-        """The scores with ids: where the export has none, of the file's name, the judge and the record's place.
+    def _id(self, score: RecordedScore, place: int, seen: Counter[str]) -> str:
+        """A score's id: where the export has none, of the file's name, the judge and the record's place.
 
         The place, unlike the line, is the same in every format of a file.
         """
-        for score in scores:
-            name = score.id or f"{stem_of(self.source.name)}:{place}/{score.judge}"
-            if score.id is None or self.repeats:
-                seen[name] += 1
-                name = name if seen[name] == 1 else f"{name}/{seen[name]}"
-            yield replace(score, id=name)
+        name = score.id or f"{stem_of(self.source.name)}:{place}/{score.judge}"
+        if score.id is None or self.repeats:
+            seen[name] += 1
+            name = name if seen[name] == 1 else f"{name}/{seen[name]}"
+        return name
 
     def _assessed(self) -> Iterator[tuple[Line, AssessedRun] | Reject]:
         def read(row: Line) -> tuple[Line, AssessedRun]:
@@ -343,12 +307,9 @@ def joined(
     """A reader of scores that name their run; the runs' texts are held in memory, the scores are streamed.
 
     Args:
-        format_name: for people.
-        tables: of runs.
-        run_of: reads a row of a run; None for rows that are none.
-        scores: rows of scores.
-        score_of: reads a row of a score, by an evaluator or by a person; None for rows that are neither.
-        values, separate, shape: as for :class:`AssessedRuns`.
+        format_name, values, separate, shape: as for :class:`AssessedRuns`.
+        tables, run_of: rows of runs, and what reads one; None for rows that are none.
+        scores, score_of: rows of scores, and what reads one; None for rows that are none.
         missing: why there is no run of a name, which stands for ``{}`` in it; empty for the names of the tables.
     """
     missing = missing or "no run with id {} in " + ", ".join(table.source.name for table in tables)

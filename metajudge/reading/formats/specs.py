@@ -20,9 +20,8 @@ from metajudge.reading.formats.scored_runs import (
     RecordedScore,
     asked_and_answered,
     reference_text,
-    score_in_column,
 )
-from metajudge.reading.formats.stated_scores import reason_text, stated_columns
+from metajudge.reading.formats.stated_scores import reason_text
 from metajudge.reading.own_notes import KEY, is_ours
 from metajudge.reading.people import PersonScore
 
@@ -31,6 +30,8 @@ Get: TypeAlias = str | Callable[[Row], Any] | None
 RECORD: Final = "record"
 OF_RUN: Final = "id of the run"
 """Where an entry of a record has the record itself, and the id of the run that it makes."""
+ENTRY: Final[Mapping[str, Get]] = {name: name for name in ("name", "by", "value", "reason", "error")} | {"id": None}
+"""Where an entry that a function makes has the parts of a score."""
 
 
 def get(row: Row, where: Get) -> Any:
@@ -53,42 +54,34 @@ class Spec:
 
     Attributes:
         name: for people.
-        marks: keys of every record, as :func:`is_marked` reads them; empty where records only stand inside an object.
-        test: what else is true of a record.
-        shown: what marks a record, for people, where the keys of ``marks`` do not say it.
-        read: a record as a whole, in place of everything below but ``inside``, ``separate`` and ``shape``.
+        marks, test: keys of every record, as :func:`is_marked` reads them, and what else is true of it; no keys where
+            records only stand inside an object.
+        read: a record as a whole, in place of everything below but ``inside``.
         opened: a record with its parts where the paths below find them; raises what ``UNREADABLE`` lists.
         run: ``id``, ``asked``, ``answered``, ``category``, ``model``, ``reference``, ``aliases``; or a function.
         each: the entries of a record, each a score; None where a record is one, of the run that it names.
         score: ``name`` (or ``judge``, where the name says nothing else), ``by`` (the judge's model), ``value``,
             ``reason``, ``error``, ``id`` (where it is empty ``RUN/NAME``; None for one made of the row), ``run``.
         meta: what else is noted of a judge's score; under the empty name an object of several.
-        person: whether a person gave a score: a path with ``=VALUE``, or a function.
+        person: a path with ``=VALUE`` that says that a person gave a score.
         people: ``annotator``, ``time``, and ``value`` where it stands elsewhere than a judge's.
-        columns: the columns that are metrics; in place of ``each``.
         ours: the metadata in which ``metajudge push`` leaves its mark.
         inside: the records in a file that is one object; None for an object of another format.
-        separate: each name of a score makes an item of its own.
-        shape: what a record is taken for in messages; None for the name.
     """
 
     name: str
     marks: str = ""
     test: Callable[[Row], bool] | None = None
-    shown: str = ""
     opened: Callable[[Row], Row] | None = None
     read: Callable[[Row], AssessedRun] | None = None
     run: Mapping[str, Get] | Callable[[Row], RecordedRun | None] = field(default_factory=dict)
     each: Callable[[Row], Iterable[Row]] | None = None
-    score: Mapping[str, Get] = field(default_factory=dict)
+    score: Mapping[str, Get] = field(default_factory=lambda: ENTRY)
     meta: Mapping[str, Get] = field(default_factory=dict)
-    person: str | Callable[[Row], bool] | None = None
+    person: str = "by_person=True"
     people: Mapping[str, Get] = field(default_factory=dict)
-    columns: Callable[[Row], Iterable[str]] | None = None
     ours: str | None = None
     inside: Callable[[Row], list[Any] | None] | None = None
-    separate: bool = True
-    shape: str | None = None
 
     def recognises(self, record: Row) -> bool:
         """Whether a record is one, by its keys."""
@@ -116,14 +109,17 @@ class Spec:
         if self.ours is not None and (is_ours(cell(row, self.ours)) or cell(row, f"{self.ours}.{KEY}")):
             return None
         part, named = self.score, "name" in self.score
-        title, run, value = get(row, part["name" if named else "judge"]), text_in(get(row, part.get("run"))), None
+        where, run = part["name" if named else "judge"], text_in(get(row, part.get("run")))
+        title = get(row, where)
         if title is None:
-            raise KeyError(str(part["name" if named else "judge"]).split("|")[0])
+            raise KeyError(str(where).split("|")[0])
         name = str(title)
-        if self._is_by_person(row):
-            value = get(row, self.people.get("value", part["value"]))
-            return PersonScore(name, text_in(get(row, self.people["annotator"])), run, value, get(row, self._time))
-        by, meta = text_in(get(row, part.get("by"))), {key: get(row, where) for key, where in self.meta.items()}
+        path, _, wanted = self.person.partition("=")
+        if str(get(row, path)) == wanted:
+            said = {"value": part["value"], "time": self.meta.get("time"), **self.people}
+            annotator = text_in(get(row, said.get("annotator")))
+            return PersonScore(name, annotator, run, get(row, said["value"]), get(row, said["time"]))
+        by, meta = text_in(get(row, part.get("by"))), {key: get(row, one) for key, one in self.meta.items()}
         several = meta.pop("", None) or {}
         return RecordedScore(
             id=None if part["id"] is None else text_in(get(row, part["id"])) or f"{run or row.get(OF_RUN)}/{name}",
@@ -133,18 +129,8 @@ class Spec:
             value=get(row, part["value"]),
             comment=reason_text(get(row, part.get("reason"))),
             error=text_in(get(row, part.get("error"))),
-            meta={"judge_model": by, **meta, **several},
+            meta={**({} if "judge_model" in meta else {"judge_model": by}), **meta, **several},
         )
-
-    @property
-    def _time(self) -> Get:
-        return self.people.get("time", self.meta.get("time"))
-
-    def _is_by_person(self, row: Row) -> bool:
-        if isinstance(self.person, str):
-            path, _, wanted = self.person.partition("=")
-            return str(get(row, path)) == wanted
-        return self.person is not None and self.person(row)
 
     def assessed(self, row: Row) -> AssessedRun:
         """A record as a run with what was said of it."""
@@ -152,13 +138,8 @@ class Spec:
             return self.read(row)
         record = row if self.opened is None else self.opened(row)
         run = self.run_of(record)
-        if self.columns is not None:
-            meta = {key: get(record, where) for key, where in self.meta.items()}
-            by, given = text_in(get(record, self.score.get("by"))), stated_columns(record, self.columns(record))
-            return AssessedRun(run, [score_in_column(name, score, by, meta) for name, score in given])
-        entries = () if self.each is None else self.each(record)
         more = {RECORD: record, OF_RUN: None if run is None else run.id}
-        said = [self.score_of({**one, **more}) for one in entries]
+        said = [self.score_of({**one, **more}) for one in (() if self.each is None else self.each(record))]
         scores = [one for one in said if isinstance(one, RecordedScore)]
         return AssessedRun(run, scores, [one for one in said if isinstance(one, PersonScore)])
 
@@ -170,8 +151,7 @@ class Spec:
                 raise BadLine(f"no record of {self.name}: its fields are {', '.join(map(str, list(line.data)[:8]))}")
             return self.assessed(line.data)
 
-        named, source = self.name, table.source
-        return AssessedRuns(named, source, table.rows, read, values, separate=self.separate, shape=self.shape)
+        return AssessedRuns(self.name, table.source, table.rows, read, values)
 
     def reader_inside(self, source: Source, data: Row, values: Mapping[str, str]) -> AssessedRuns | None:
         """Reads a file that is one object: the records in it, or the one that it is; None for any other object."""

@@ -5,8 +5,7 @@ Readers of evaluation tools share these rules, so that a score means the same wh
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from metajudge.reading.conversations import text_of
 from metajudge.reading.people import time_of
@@ -19,7 +18,6 @@ REASONS: Final = (
 )
 """Keys of the reason, and endings of columns that give the reason of another column."""
 JUDGES: Final = ("judge", "judge_model", "evaluator", "grader", "evaluation_model", "evaluationModel", "model")
-_ERRORS: Final = ("error", "error_message")
 _PROGRAMS: Final = re.compile(
     r"(?:exact_match|quasi_exact_match|acc(?:_norm|_mutual_info)?|f1|precision|recall|em|ter|mcc|brier_score|perplexity"
     r"|word_perplexity|byte_perplexity|bits_per_byte|(?:sacre)?bleu(?:_score)?|chrf(?:_score)?|rouge\w*"
@@ -29,16 +27,8 @@ _PROGRAMS: Final = re.compile(
 _SCORED: Final = re.compile(r"(.+?)_(?:score|value|verdict|label|grade|rating)")
 
 
-@dataclass(frozen=True, slots=True)
-class StatedScore:
-    """A score as a tool states it.
-
-    Attributes:
-        value: a number, a boolean or a text; None where there is none.
-        reason: as written, of any type.
-        judge: the model that gave it, where it is named.
-        error: why there is none, where that is stated.
-    """
+class StatedScore(NamedTuple):
+    """A score as a tool states it: the reason is of any type, the judge is the model where it is named."""
 
     value: Any
     reason: Any = None
@@ -54,7 +44,7 @@ def stated(value: Any) -> StatedScore:
     if not isinstance(value, Mapping):
         return StatedScore(value)
     key = next((name for name in VALUES if name in value), None)
-    error = next((value[name] for name in _ERRORS if value.get(name)), None)
+    error = value.get("error") or value.get("error_message") or None
     if key is None and error is None:
         return StatedScore(value)
     judge = next((value[name] for name in JUDGES if isinstance(value.get(name), str)), None)
@@ -63,25 +53,28 @@ def stated(value: Any) -> StatedScore:
 
 
 def stated_columns(row: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, StatedScore]]:
-    """The scores in columns of a row, each with the reason in the column beside it (``tone`` and ``tone_reason``).
+    """The scores in these columns of a row, each with the reason beside it (``tone`` and ``tone_reason``).
 
     A column that is called a reason and nothing else (``explanation``) is that of the only score, and never a score.
-
-    Args:
-        row: a row.
-        names: columns that may be scores or reasons of scores.
     """
     given = list(names)
     among = [name for name in given if name not in REASONS]
     bare = next((name for name in given if name in REASONS), None)
     beside = {name: reason_column(name, among) for name in among}
-    reasons = {column for column in beside.values() if column is not None}
-    scores = [name for name in among if name not in reasons]
+    scores = [name for name in among if name not in beside.values()]
     for name in scores:
         score, column = stated(row.get(name)), beside[name] or (bare if len(scores) == 1 else None)
         if score.reason is None and column is not None:
-            score = StatedScore(score.value, row.get(column), score.judge, score.error)
+            score = score._replace(reason=row.get(column))
         yield name, score
+
+
+def metrics(row: Mapping[str, Any], names: Iterable[str], model: str | None = None) -> Iterator[dict[str, Any]]:
+    """The scores in columns as entries of a record; ``model`` gave those that name no judge and are no program's."""
+    for name, score in stated_columns(row, names):
+        code = is_program(name)
+        by = score.judge or (None if code else model)
+        yield {"name": name, "by": by, "source": "CODE" if code else None, **score._asdict()}
 
 
 def reason_text(value: Any) -> str:

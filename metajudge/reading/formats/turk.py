@@ -28,9 +28,9 @@ def _each(row: Row) -> Iterator[Row]:
             continue
         group, dot, button = name.rpartition(".")
         if not (dot and pressed in ("true", "false")):
-            yield {"name": name, "value": value}
+            yield {"name": name, "value": value, "by_person": True}
         elif pressed == "true":
-            yield {"name": group, "value": button}
+            yield {"name": group, "value": button, "by_person": True}
 
 
 def completed(columns: Sequence[str], mapping: FieldMap) -> FieldMap:
@@ -53,10 +53,7 @@ SPEC = Spec(
     name="Mechanical Turk batch",
     marks="HITId WorkerId",
     test=lambda record: any(name.startswith(_ANSWER) for name in record),
-    shown="HITId WorkerId Answer.QUESTION",
     run=lambda row: run_of_fields(get(row, _ID), _task(row)),
     each=_each,
-    score={"name": "name", "value": "value", "id": None},
-    person=lambda _: True,
     people={"annotator": f"{RECORD}.{_WORKER}", "time": f"{RECORD}.SubmitTime"},
 )
