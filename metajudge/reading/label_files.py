@@ -132,8 +132,9 @@ def _read(source: Source, mapping: Mapping[str, str], found: LabelRows) -> None:
         if first is None:
             raise InputError(f"{source.name} contains no row that can be read")
         if mapping or format_of(first.data) is None:
-            return _read_table(tables[0], mapping, found)
-    return _read_judgments(source, found)
+            _read_table(tables[0], mapping, found)
+            return
+    _read_judgments(source, found)
 
 
 def _read_judgments(source: Source, found: LabelRows) -> None:
@@ -195,13 +196,12 @@ def _read_table(table: Table, mapping: Mapping[str, str], found: LabelRows) -> N
     items = _named(mapping.get("item_id"), _ITEMS, columns, values)
     responses = _named(mapping.get("response"), _RESPONSES, columns, values)
     found.add_keys(ids, items, responses)
-    own = is_own(columns)
+    keys, own = [*ids, *items, *responses], is_own(columns)
     for row in (row for row in table.rows() if isinstance(row, Line)):
-        data = {key: unescaped(one) if isinstance(one, str) else one for key, one in row.data.items()}
-        data = data if own else row.data
-        texts = {
-            key: text for key in (*ids, *items, *responses) if 0 < len(text := key_of(cell(data, key))) <= _LONGEST_KEY
-        }
+        data = row.data
+        if own:
+            data = {key: unescaped(one) if isinstance(one, str) else one for key, one in data.items()}
+        texts = {key: text for key in keys if 0 < len(text := key_of(cell(data, key))) <= _LONGEST_KEY}
         said = {what: cell(data, column) for what, column in used.items()}
         try:
             chosen = chosen_in(data)
@@ -216,8 +216,7 @@ def _read_table(table: Table, mapping: Mapping[str, str], found: LabelRows) -> N
 
 def _annotator(said: Mapping[str, Any], column: str | None) -> str | None:
     """Who gave a label: where one of several columns has it, that column tells people apart."""
-    parts = (key_of(said.get("annotator")), column)
-    by = "/".join(filter(None, parts)) or None
+    by = "/".join(filter(None, (key_of(said.get("annotator")), column))) or None
     return as_ruling(by) if is_true(said.get("ruling")) else by
 
 
