@@ -157,7 +157,7 @@ def audited_by(
         unit = judgments.unit
     if labels is not None:
         given, joined = join(given, labels, on)
-        notices += joined.notices()
+        notices += joined.notices
     found = audit(given, right=rule, unit=unit)
     why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next) else None
     if why is not None:

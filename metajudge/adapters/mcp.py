@@ -23,7 +23,7 @@ from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
 from metajudge.installation import __version__, install_command
 from metajudge.reading import open_judgments
-from metajudge.reading.ranking_files import read_ranking_file
+from metajudge.reading.rankings import read_ranking_file
 from metajudge.reading.reasons import as_judgment
 from metajudge.rubric import list_rubrics, load_rubric
 from metajudge.settings import Settings

@@ -46,7 +46,7 @@ def print_report(found: Inspection, *, saved: bool) -> None:
     echo_lines(f"Kind: {kind}; right: {rule}" for kind, rule in found.right.items())
     for number, record in enumerate(found.records, start=1):
         print_record(number, record)
-    notices = (*(found.join.notices() if found.join else ()), found.people.notice())
+    notices = (*(found.join.notices if found.join else ()), found.people.notice())
     echo_lines(f"Note: {notice}" for notice in notices if notice is not None)
     echo_lines(["Problems:", *(f"  {problem}" for problem in found.problems)] if found.problems else ())
     if found.mapping is not None and found.origin == "guessed" and not saved:

@@ -30,8 +30,7 @@ class Question:
         kind: what is asked for: a column, the judge (a column or a name), the columns of the responses, what a value
             means, what numbers mean, or which turn was judged.
         about: the field, or the value.
-        text: the question, for people.
-        flag: what answers it on the command line.
+        text, flag: the question for people, and what answers it on the command line.
         default: the answer if there is none; None where there must be one.
         choices: answers that can be given by their number, from 1 on.
         field: the field whose column has the value.
@@ -46,16 +45,15 @@ class Question:
     field: str = "verdict"
 
 
-_WHICH: Final[tuple[tuple[Kind, str, str, str], ...]] = (
-    ("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN"),
-    ("column", "question", "Which column has the question?", "--map question=COLUMN"),
-    (
-        *("responses", "responses", "Which columns have the responses (two, with a comma between; one for grades)?"),
-        "--map responses.A=COLUMN,responses.B=COLUMN",
-    ),
-    ("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
-)
-_FIELDS: Final = {one[1].replace("responses", "responses.A"): Question(*one) for one in _WHICH}
+_RESPONSES: Final = "Which columns have the responses (two, with a comma between; one for grades)?"
+_TEXT: Final = "Which column has the question?"
+_VERDICT: Final = Question("column", "verdict", "Which column has the verdict?", "--map verdict=COLUMN")
+_FIELDS: Final = {
+    "verdict": _VERDICT,
+    "question": Question("column", "question", _TEXT, "--map question=COLUMN"),
+    "responses.A": Question("responses", "responses", _RESPONSES, "--map responses.A=COLUMN,responses.B=COLUMN"),
+    "judge": Question("judge", "judge", "Who judged: a column, or a name for all rows?", "--judge NAME"),
+}
 
 
 def questions_of(found: Inspection) -> list[Question]:
@@ -84,20 +82,16 @@ def _about_values(found: Inspection, mapping: FieldMap) -> list[Question]:
         return [Question("numbers", "verdict", text, f"--map-values {shlex.quote(example)}")]
     if len(found.unknown) > MOST_ASKED:
         many = f"{column!r} has {len(found.unknown)} different values that are no {field.split('.')[0]}s."
-        return [replace(_FIELDS["verdict"], text=f"{many} {_FIELDS['verdict'].text}", choices=found.columns)]
-    several = len(ids) > 1
-    text = f"{column} has {seen(found.unknown)}."
+        return [replace(_VERDICT, text=f"{many} {_VERDICT.text}", choices=found.columns)]
+    several, before = len(ids) > 1, "" if field == "verdict" else "label:"
     means = f"{', '.join(ids)}, {ids[0]}>{ids[1]}, tie or none" if several else "a number after =, a word or none"
     choices = (*ids, TIE, NONE, DROP) if several else (NONE, DROP)
-    before = "" if field == "verdict" else "label:"
-    return [
-        Question(
-            *("value", value, f"{text} What does {value} mean ({means})?"),
-            *(f"--map-values {shlex.quote(f'{before}{value}=MEANING')}", suggested(value) if several else None),
-            *(choices, field),
-        )
-        for value in found.unknown
-    ]
+    asked = []
+    for value in found.unknown:
+        text = f"{column} has {seen(found.unknown)}. What does {value} mean ({means})?"
+        flag = f"--map-values {shlex.quote(f'{before}{value}=MEANING')}"
+        asked.append(Question("value", value, text, flag, suggested(value) if several else None, choices, field))
+    return asked
 
 
 def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence[str]) -> FieldMap:
@@ -113,7 +107,7 @@ def answered(mapping: FieldMap, question: Question, text: str, columns: Sequence
     text = _chosen(text.strip(), question.choices)
     match question.kind:
         case "value" if text == DROP:
-            return without(mapping, question.field)
+            return _without(mapping, question.field)
         case "value":
             if not text:
                 raise InputError("say what it means")
@@ -149,13 +143,11 @@ def listed(question: Question) -> str:
     return ", ".join(f"{place} {_SAID.get(one, one)}" for place, one in enumerate(question.choices, start=1))
 
 
-def without(mapping: FieldMap, field: str) -> FieldMap:
-    """The mapping without what it says of a field."""
-    return FieldMap(
-        columns={name: column for name, column in mapping.columns.items() if name != field},
-        constants={name: text for name, text in mapping.constants.items() if name != field},
-        values=mapping.values,
-    )
+def _without(mapping: FieldMap, field: str) -> FieldMap:
+    columns, constants = dict(mapping.columns), dict(mapping.constants)
+    columns.pop(field, None)
+    constants.pop(field, None)
+    return FieldMap(columns=columns, constants=constants, values=mapping.values)
 
 
 def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
@@ -168,7 +160,7 @@ def changed(mapping: FieldMap, text: str, columns: Sequence[str]) -> FieldMap:
     """
     field, sign, column = (part.strip() for part in text.partition("="))
     if sign and not column and field in mapping.columns | mapping.constants:
-        return without(mapping, field)
+        return _without(mapping, field)
     try:
         given = parse_map([text])
     except InputError:
@@ -186,10 +178,10 @@ def _column(text: str, columns: Sequence[str]) -> str:
         InputError: there is no such column, with the nearest one.
     """
     name = text.strip()
-    folded = {column.casefold(): column for column in columns}
     if name in columns or name.split(".")[0] in columns:
         return name
-    if name.casefold() in folded:
-        return folded[name.casefold()]
-    hint = did_you_mean(name, columns)
-    raise InputError(f"there is no column {name!r}.{hint} The columns: {', '.join(columns)}")
+    folded = {column.casefold(): column for column in columns}
+    if name.casefold() not in folded:
+        hint = did_you_mean(name, columns)
+        raise InputError(f"there is no column {name!r}.{hint} The columns: {', '.join(columns)}")
+    return folded[name.casefold()]

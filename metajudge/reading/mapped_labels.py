@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from metajudge.reading.containers.cells import cell, first_of, key_of, nested, parsed
+from metajudge.reading.containers.cells import cell, first_of, key_of, nested, object_in, parsed
 from metajudge.reading.containers.lines import BadLine, Line
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.conversations import text_of
@@ -38,13 +38,7 @@ class UnknownCell(BadLine):
 
 @dataclass(frozen=True)
 class RowLabels:
-    """Reads the verdict and the labels of a row.
-
-    Attributes:
-        mapping: which column is what.
-        wording: how messages name what the user gives.
-        verdicts, labels: what words mean.
-    """
+    """Reads the verdict and the labels of a row, by what the words of both mean."""
 
     mapping: FieldMap
     wording: Wording
@@ -72,11 +66,7 @@ class RowLabels:
         return field in self.mapping.columns or field in self.mapping.constants
 
     def said(self, row: Line, field: str, item: Item) -> AnyVerdict | NoVerdict:
-        """What a row's verdict or its one label says.
-
-        Raises:
-            BadLine: as :meth:`read`, or the columns of which it is made do not make one.
-        """
+        """What a row's verdict or its one label says; raises as :meth:`read`."""
         spread = self.spreads.get(field)
         try:
             value = self.value(row, field) if spread is None else spread.read(row.data, item.models or {})
@@ -113,36 +103,26 @@ class RowLabels:
         Raises:
             BadLine: with the field and what is wrong.
         """
-        chosen = _chosen(row)
+        chosen, columns = _chosen(row), self.mapping.columns
         labels = [
             Label(value=value, annotator=field.removeprefix("label."), chosen=chosen)
-            for field, column in self.mapping.columns.items()
+            for field, column in columns.items()
             if field.startswith("label.") and (value := self._value(field, cell(row.data, column), item)) is not None
         ]
-        for field in ("human_labels", "labels"):
-            column = self.mapping.columns.get(field)
-            given = None if column is None else listed_labels(cell(row.data, column), item, own=field == "labels")
-            for entry in given or ():
+        for field in (one for one in ("human_labels", "labels") if one in columns):
+            for entry in listed_labels(cell(row.data, columns[field]), item, own=field == "labels") or ():
                 labels += self._entry(field, entry, item)
         if chosen is not None and not labels and item.label is not None:
             labels.append(Label(value=item.label, chosen=chosen))
         return tuple(labels)
 
     def of_all(self, row: Line, item: Item) -> AnyVerdict | None:
-        """The row's one label, of nobody by name; None where it has none.
-
-        Raises:
-            BadLine: the value means nothing.
-        """
+        """The row's one label, of nobody by name; None where it has none, and raises as :meth:`read`."""
         found = self.said(row, "label", item)
         return None if isinstance(found, NoVerdict) else found
 
     def of_annotator(self, row: Line, item: Item) -> Label | None:
-        """The row's label by its annotator; None where the row has none.
-
-        Raises:
-            BadLine: the value means nothing.
-        """
+        """The row's label by its annotator; None where the row has none, and raises as :meth:`read`."""
         columns = self.mapping.columns
         value = self._value("label", cell(row.data, columns["label"]), item)
         if value is None:
@@ -154,13 +134,13 @@ class RowLabels:
         return Label(value=value, annotator=annotator, time=time, chosen=_chosen(row))
 
     def _entry(self, field: str, entry: Any, item: Item) -> Iterator[Label]:
-        value, annotator, time = _parts(entry)
-        found = self._value(field, value, item)
+        found = self._value(field, _value_of(entry), item)
         if found is not None:
-            known = {"value": found, "annotator": None if annotator is None else str(annotator) or None}
-            how = entry.get("chosen") if isinstance(entry, Mapping) else None
+            said = entry if _is_object(entry) else {}
+            annotator, how = first_of(said, *_ANNOTATORS), object_in(entry).get("chosen")
+            label = {"value": found, "annotator": None if annotator is None else str(annotator) or None}
             how = how if how == "picked" or isinstance(how, Mapping) else None
-            yield Label.model_validate({**known, "time": time_of(time), "chosen": how})
+            yield Label.model_validate({**label, "time": time_of(first_of(said, *_TIMES)), "chosen": how})
 
     def _value(self, field: str, value: Any, item: Item) -> AnyVerdict | None:
         found = self.read(field, value, item)
@@ -186,32 +166,23 @@ def listed_labels(value: Any, item: Item, *, own: bool = False) -> list[Any] | N
     Raises:
         BadLine: it is no list.
     """
-    given = value
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        given = parsed(value)
-        if given is value:
-            return None
-    if given in (None, ""):
+    written = isinstance(value, str) and value.lstrip().startswith("[")
+    given = parsed(value) if written else value
+    if given in (None, "") or (written and given is value) or (own and not isinstance(given, list)):
         return None
     if not isinstance(given, list):
-        if own:
-            return None
         raise BadLine(f"human_labels: {str(given)[:60]!r} is no list of labels")
     words = len(item.responses) == 1 and given != list(item.responses)
     return given if not own or words or not all(isinstance(one, str) for one in given) else None
 
 
-def values_listed(value: Any) -> list[Any]:
-    """The values in a list of labels, also as JSON text; none of anything else."""
-    entries = nested(value)
-    return [_parts(one)[0] for one in entries] if isinstance(entries, list) else []
+def _is_object(entry: Any) -> bool:
+    """Whether an entry in a list of labels is an object with a value, and not the value itself."""
+    return isinstance(entry, Mapping) and entry.keys() != {"category"}
 
 
-def _parts(entry: Any) -> tuple[Any, Any, Any]:
-    """The value, the annotator and the time of an entry in a list of labels."""
-    if not isinstance(entry, Mapping) or entry.keys() == {"category"}:
-        return entry, None, None
-    return first_of(entry, *_VALUES), first_of(entry, *_ANNOTATORS), first_of(entry, *_TIMES)
+def _value_of(entry: Any) -> Any:
+    return first_of(entry, *_VALUES) if _is_object(entry) else entry
 
 
 def is_true(value: Any) -> bool:
@@ -230,12 +201,7 @@ _SHOWN = 8
 
 
 def vocabularies_of(mapping: FieldMap, survey: Survey, wording: Wording) -> tuple[Vocabulary, Vocabulary, list[str]]:
-    """What the values of verdicts and of people's labels mean, by the columns they stand in.
-
-    Args:
-        mapping: which column is what.
-        survey: the first rows.
-        wording: how messages name what the user gives.
+    """What the values of verdicts and of people's labels mean, by the columns they stand in (in the first rows).
 
     Returns:
         That of verdicts, that of labels, and a sentence for each column with values that stand for no answer.
@@ -243,7 +209,8 @@ def vocabularies_of(mapping: FieldMap, survey: Survey, wording: Wording) -> tupl
     seen: dict[str, Counter[str]] = {}
     for name, column in mapping.columns.items():
         if name == "human_labels":
-            seen[name] = Counter(key_of(one) for value in survey.cells(column) for one in values_listed(value))
+            lists = (found for value in survey.cells(column) if isinstance(found := nested(value), list))
+            seen[name] = Counter(key_of(_value_of(one)) for entries in lists for one in entries)
         elif name.split(".")[0] in ("verdict", "label") and not column.startswith(PREFIX):
             seen[name] = Counter(survey.keys(column))
     judged = seen.get("verdict", Counter[str]())
@@ -287,14 +254,13 @@ def vocabulary_fault(
     number, field = first[next(iter(unknown))]
     column = mapping.columns.get(field) or mapping.columns.get("verdict", field)
     what = "verdict" if field == "verdict" else "label"
-    advice = "a number" if len(ids) == 1 else f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
-    models = (
-        ""
-        if mapping.model_columns or len(ids) == 1
-        else " If these are models' names, map the columns that name the "
-        f"models: {wording.mapped(f'models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN')}."
-    )
+    advice, models = "a number", ""
+    if len(ids) > 1:
+        advice = f"{ids[0]}, {ids[0]}>{ids[1]}, tie"
+        columns = wording.mapped(f"models.{ids[0]}=COLUMN,models.{ids[1]}=COLUMN")
+        models = f" If these are models' names, map the columns that name the models: {columns}."
     return (
-        f"{name}: {unclear(column, unknown, what)}, first at {name}:{number}: {field}. Say what "
-        f"each means: {wording.meanings(example(*list(unknown)[:8]))}, where a meaning is {advice} or none.{models}"
+        f"{name}: {unclear(column, unknown, what)}, first at {name}:{number}: {field}. Say what each means: "
+        f"{wording.meanings(example(*list(unknown)[:_SHOWN]))}, where a meaning is {advice} or none."
+        f"{'' if mapping.model_columns else models}"
     )

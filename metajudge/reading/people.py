@@ -11,7 +11,8 @@ makes an item of its own (``ITEM/NAME``), because each has its own labels.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from metajudge.errors import InputError
 from metajudge.reading.containers.cells import cell
 from metajudge.reading.vocabulary import NoVerdict, UnknownValueError, Vocabulary
-from metajudge.types import AnyVerdict, Item, Judgment, Label
+from metajudge.types import Item, Judgment, Label
 from metajudge.types.label import Chosen, combined
 
 NAMED = 3
@@ -40,14 +41,13 @@ class PeopleOnlyError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class PersonScore:
-    """What one person said of one target.
+    """What one person said of one target; None for what the export does not say.
 
     Attributes:
         name: of the score: what was asked of the person.
-        annotator: who gave it; None where the export does not say.
-        target: id of the item it is about; None where the export does not say.
-        value: a number, a text or a boolean, as recorded; None where the person gave none.
-        time: when, as recorded.
+        annotator: who gave it.
+        target: id of the item it is about.
+        value, time: as recorded.
     """
 
     name: str
@@ -70,14 +70,13 @@ class ByPeople:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(slots=True)
+@dataclass
 class PeopleCount:
     """The scores by people in an input.
 
     Attributes:
         count: how many.
-        names: how often each score's name occurs.
-        annotators: how many each annotator gave, where the export says who.
+        names, annotators: how often each score's name occurs, and each annotator where the export says who.
         first: position of the first one; None if there are none.
         matched: how many are labels of an item that a judge judged.
         unmatched: the first other ones, each with its position and reason.
@@ -114,33 +113,35 @@ class PeopleCount:
         first = f"the first: {'; '.join(self.unmatched)}"
         if not self.matched:
             return f"{about}: no judge's verdict is about the same item, so no label is read; {first}."
-        return (
-            f"{about}: {self.matched:,} read as labels, {left:,} without a judge's verdict on the same item; {first}."
-        )
+        some = f"{self.matched:,} read as labels, {left:,} without a judge's verdict on the same item"
+        return f"{about}: {some}; {first}."
 
     def to_json(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return dict(vars(self))
 
 
 def says_who(columns: Iterable[str]) -> bool:
     """Whether a table's columns say which scores people gave."""
-    return any(name in (*_KINDS, "source") for name in columns)
+    return not {*_KINDS, "source"}.isdisjoint(columns)
 
 
 def named_score(row: Mapping[str, Any]) -> str:
     """The name of a row's score; empty where it has none."""
-    return next((str(cell(row, key)) for key in _NAMES if cell(row, key)), "")
+    return str(_filled(row, _NAMES) or "")
 
 
 def person_score_of(row: Mapping[str, Any]) -> PersonScore | None:
     """A row of a table that says a person gave it, as Phoenix and MLflow do; None for any other."""
     if not any(cell(row, kind) == "HUMAN" for kind in _KINDS):
         return None
+    annotator = _filled(row, _ANNOTATORS)
+    value = next((one for key in _VALUES if (one := cell(row, key)) not in (None, "")), None)
     name = named_score(row) or "(no name)"
-    annotator = next((str(cell(row, key)) for key in _ANNOTATORS if cell(row, key)), None)
-    value = next((cell(row, key) for key in _VALUES if cell(row, key) not in (None, "")), None)
-    time = next((cell(row, key) for key in _TIMES if cell(row, key)), None)
-    return PersonScore(name, annotator, None, value, time)
+    return PersonScore(name, None if annotator is None else str(annotator), None, value, _filled(row, _TIMES))
+
+
+def _filled(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    return next((value for column in columns if (value := cell(row, column))), None)
 
 
 def label_of(
@@ -149,9 +150,8 @@ def label_of(
     """What a person said of an item, as a label; None where the cell says nothing.
 
     Args:
-        value: as recorded: a verdict, a response's id or model, ``tie``, a number, a boolean, a word.
+        value, time: as recorded.
         annotator: who said it.
-        time: when, as a number of seconds or milliseconds or a text; one that cannot be read is left out.
         item: what it is about.
         vocabulary: what words mean.
         chosen: how the item came to be labelled.
@@ -159,14 +159,14 @@ def label_of(
     Raises:
         UnknownValueError: the value means nothing on this item.
     """
-    found: AnyVerdict | NoVerdict = vocabulary.read(value, tuple(item.responses), item.models or {}, item.scale)
+    found = vocabulary.read(value, tuple(item.responses), item.models or {}, item.scale)
     if isinstance(found, NoVerdict):
         return None
     return Label(value=found, annotator=annotator or None, time=time_of(time), chosen=chosen)
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time as recorded; None where it is none."""
+    """A time as recorded, a text or a number of seconds or milliseconds; None where it is none."""
     if value in (None, "") or isinstance(value, bool):
         return None
     try:
@@ -176,13 +176,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None = None) -> Judgment:
-    """The judgment with more labels on its item; see :func:`~metajudge.types.label.combined`.
-
-    Args:
-        judgment: any.
-        labels: what people said of its item.
-        item_id: another id for the item; None for its own.
-    """
+    """The judgment with more labels on its item (:func:`~metajudge.types.label.combined`), or another id for it."""
     item = judgment.item
     every = combined(item.labels, labels)
     if every == item.labels and item_id is None:
@@ -192,27 +186,19 @@ def with_labels(judgment: Judgment, labels: Sequence[Label], item_id: str | None
 
 def listed(counts: Counter[str]) -> str:
     """The most frequent names with their counts."""
-    shown = ", ".join(f"{name} ({count:,})" for name, count in counts.most_common(NAMED))
-    return shown + (f" and {len(counts) - NAMED} more" if len(counts) > NAMED else "")
+    names = [f"{name} ({count:,})" for name, count in counts.most_common()]
+    return first_of(names)
 
 
-def first_of(names: Iterable[str]) -> str:
+def first_of(names: Sequence[str]) -> str:
     """The first few names in a sentence."""
-    whole = list(names)
-    shown = ", ".join(whole[:NAMED])
-    return shown + (f" and {len(whole) - NAMED:,} more" if len(whole) > NAMED else "")
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a score is about.
-
-    Attributes:
-        item: id of the item.
-        name: of the score.
-        by_people: the score, where a person gave it; None for a judge's.
-        responses: ids of the item's responses.
-    """
+    """What a score is about: an item and its responses, by their ids; ``by_people`` is None for a judge's score."""
 
     item: str
     name: str
@@ -235,69 +221,56 @@ class ScoredByPeople(Protocol):
 
 
 class PeopleIndex:
-    """Scores by people, by item.
-
-    Args:
-        readers: of an input.
-    """
+    """Scores by people in what some readers read, by item."""
 
     def __init__(self, readers: Iterable[object]) -> None:
         self._judged: dict[str, set[str]] = {}
-        self._people: dict[str, list[ByPeople]] = {}
+        self._people: dict[str, list[PersonScore]] = {}
         self._responses: dict[str, tuple[str, ...]] = {}
         given = [reader for reader in readers if isinstance(reader, ScoredByPeople)]
-        for reader in given:
-            for target in reader.targets():
-                self._responses[target.item] = target.responses
-                if target.by_people is None:
-                    self._judged.setdefault(target.item, set()).add(_folded(target.name))
-                else:
-                    self._people.setdefault(target.item, []).append(target.by_people)
-        self._names = {_folded(one.score.name) for given in self._people.values() for one in given}
+        for target in (target for reader in given for target in reader.targets()):
+            self._responses[target.item] = target.responses
+            if target.by_people is None:
+                self._judged.setdefault(target.item, set()).add(_folded(target.name))
+            else:
+                self._people.setdefault(target.item, []).append(target.by_people.score)
         self._judges = {name for names in self._judged.values() for name in names}
-        separate = any(reader.separate for reader in given)
-        self._apart = len(self._judges) > 1 and (separate or bool(self._judges & self._names))
+        names = {_folded(one.name) for scores in self._people.values() for one in scores}
+        self._one_name = len(names) == 1
+        separate = any(reader.separate for reader in given) or not self._judges.isdisjoint(names)
+        self._apart = len(self._judges) > 1 and separate
         self._vocabulary = Vocabulary({}, categories=True)
 
     def reason(self, found: ByPeople) -> str | None:
         """Why a score by a person is no label of any judgment; None where it is one."""
-        target, name = found.score.target, _folded(found.score.name)
+        target, value = found.score.target, found.score.value
         if target is None or target not in self._judged:
             return "the export does not say of what" if target is None else f"no verdict on {target}"
-        if found.score.value is None or found.score.value == "":
+        if value in (None, ""):
             return "it has no value"
         try:
-            self._vocabulary.read(found.score.value, self._responses[target], {})
+            self._vocabulary.read(value, self._responses[target], {})
         except UnknownValueError as error:
             return str(error)
-        if name in self._judged[target] or (name not in self._judges and len(self._names) == 1):
-            return None
-        return f"no verdict of that name on {target}"
+        about = any(self._is_about(found.score, name) for name in self._judged[target])
+        return None if about else f"no verdict of that name on {target}"
 
     def labelled(self, judgment: Judgment, name: str | None) -> Judgment:
-        """The judgment with the labels of its item.
-
-        Args:
-            judgment: of the input.
-            name: of its score; None where it has none.
-        """
-        own = self._people.get(judgment.item.id)
-        if name is None or (own is None and not self._apart):
+        """The judgment with the labels of its item; ``name`` is of its score, None where it has none."""
+        own = self._people.get(judgment.item.id, [])
+        if name is None or not (own or self._apart):
             return judgment
-        labels = [] if own is None else list(self._labels(own, judgment.item, _folded(name)))
+        labels: list[Label] = []
+        for one in (one for one in own if self._is_about(one, _folded(name))):
+            with suppress(UnknownValueError):
+                label = label_of(one.value, one.annotator, one.time, judgment.item, self._vocabulary)
+                labels += [] if label is None else [label]
         return with_labels(judgment, labels, f"{judgment.item.id}/{name}" if self._apart else None)
 
-    def _labels(self, given: Iterable[ByPeople], item: Item, name: str) -> Iterator[Label]:
-        for one in given:
-            said = _folded(one.score.name)
-            if said != name and (said in self._judges or len(self._names) > 1):
-                continue
-            try:
-                label = label_of(one.score.value, one.score.annotator, one.score.time, item, self._vocabulary)
-            except UnknownValueError:
-                continue
-            if label is not None:
-                yield label
+    def _is_about(self, score: PersonScore, name: str) -> bool:
+        """Whether a score by a person is a label of verdicts of a name."""
+        said = _folded(score.name)
+        return said == name or (self._one_name and said not in self._judges)
 
 
 def _folded(name: str) -> str:

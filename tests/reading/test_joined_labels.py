@@ -114,7 +114,7 @@ PEOPLE = [("item_id", "human_score", "annotator"), ("q1", 4, "anna"), ("q1", "",
 )
 def test_labels_find_their_judgments(table: Table, judgments: list[Judgment], rows: Any, on: str, labels: Any) -> None:
     found, report = join(judgments, read_labels([table(*rows)]))
-    assert (report.way.on, report.way.guessed, [said(one) for one in found]) == (on, True, labels)
+    assert (report.on, report.guessed, [said(one) for one in found]) == (on, True, labels)
     assert (report.labels, report.matched) == (3 if on == "item+response" else 2, 2)
     assert (report.judgments, report.labelled) == (len(judgments), sum(map(bool, labels)))
     assert [one.split(" at ")[0] for one in report.unmatched] == (["q/m3"] if on == "item+response" else [])
@@ -133,7 +133,7 @@ def test_unmatched_rows_of_both_sides_are_counted_and_listed(table: Table) -> No
     _, report = join([graded(1), graded(2)], read_labels([path]))
     assert (report.labels - report.matched, report.unlabelled) == (5, ["g2"])
     assert report.unmatched == [f"z{n} at {path}:{n + 3}" for n in range(3)]
-    notices = " ".join(report.notices())
+    notices = " ".join(report.notices)
     assert "1 of 6 labels joined by the item's id (column 'item_id'), which was guessed" in notices
     assert "5 labels without a judgment, the first: z0 at" in notices
     assert "1 judgment without a label, the first: g2." in notices
@@ -151,7 +151,7 @@ def test_a_value_that_means_nothing_is_refused_and_one_for_no_answer_is_counted(
     (found,), report = join(judgments, read_labels([silent]))
     assert [one.value for one in found.item.labels] == [Pairwise("A", "B", 1)]
     assert (report.matched, report.unreadable) == (1, [])
-    assert "3 labels that stand for no answer: 'unsure' (2), '?' (1)." in report.notices()
+    assert "3 labels that stand for no answer: 'unsure' (2), '?' (1)." in report.notices
 
 
 def test_the_newest_answer_of_a_person_counts_and_a_ruling_is_no_answer(table: Table) -> None:
@@ -168,7 +168,7 @@ def test_the_newest_answer_of_a_person_counts_and_a_ruling_is_no_answer(table: T
     assert [(label.annotator, label.value.value) for label in answers(one.item.labels)] == [("anna", 2), ("ben", 1)]
     assert [(label.annotator, label.value.value) for label in answers(two.item.labels)] == [("anna", 5)]
     assert (one.item.truth, two.item.truth) == (Grade(1.5), Grade(1))
-    assert "2 answers are older ones of a person who answered an item again: the newest counts." in report.notices()
+    assert "2 answers are older ones of a person who answered an item again: the newest counts." in report.notices
 
 
 def test_people_without_a_name_are_a_person_each_in_every_record_of_an_item(table: Table) -> None:
@@ -184,7 +184,7 @@ def test_two_keys_that_mean_different_judgments_are_refused_and_one_can_be_named
     with pytest.raises(InputError, match="several ways"):
         join(crossed, read_labels([path]))
     found, report = join(crossed, read_labels([path]), parse_on("item"))
-    assert ([said(one) for one in found], report.way.guessed) == ([[(2.0, None)], [(1.0, None)]], False)
+    assert ([said(one) for one in found], report.guessed) == ([[(2.0, None)], [(1.0, None)]], False)
     with pytest.raises(InputError, match="--on 'row' is no key"):
         parse_on("row")
     with pytest.raises(InputError, match=r"the first label has key='g1'; the first judgment has id='g7', item='q7'"):

@@ -21,7 +21,7 @@ from metajudge.reading.inspection import inspect_input
 from metajudge.reading.items import open_items
 from metajudge.reading.label_files import read_labels
 from metajudge.reading.questions import read_questions
-from metajudge.reading.ranking_files import read_ranking_file
+from metajudge.reading.rankings import read_ranking_file
 from metajudge.reading.rewards import read_reward_scores
 from tests.reading.interop_files import INTEROP
 

@@ -62,7 +62,7 @@ def test_people_alone_are_labels_of_another_file(write: Write, tmp_path: Path) -
     people = write("people.jsonl", trace(assessment("HUMAN", False, by="ann")))
     judged = list(open_judgments([write("judged.jsonl", trace(assessment("LLM_JUDGE", True)))]))
     (found,), report = join(judged, read_labels([people]))
-    assert (report.way.on, report.matched) == ("item", 1)
+    assert (report.on, report.matched) == ("item", 1)
     assert [label.annotator for label in found.item.labels] == ["ann"]
 
 
@@ -72,7 +72,7 @@ def test_labels_of_another_file_are_about_the_verdicts_of_their_name(write: Writ
     both = write("both.jsonl", trace(*(assessment("HUMAN", name == "ok", name, by="ann") for name in names)))
     one = write("one.jsonl", trace(assessment("HUMAN", True, "ok", by="ann")))
     found, report = join(judged, read_labels([both]))
-    assert report.way.on == "item+response"
+    assert report.on == "item+response"
     assert [[label.value for label in each.item.labels] for each in found] == [[Category(True)], [Category(False)]]
     found, _ = join(judged, read_labels([one]))
     assert [len(each.item.labels) for each in found] == [1, 0]

@@ -9,8 +9,7 @@ import pytest
 
 from metajudge.errors import InputError
 from metajudge.reading import parse_map
-from metajudge.reading.ranking_files import read_ranking_file
-from metajudge.reading.rankings import RankingFile, are_slots, ranking_from_text, weight_of
+from metajudge.reading.rankings import RankingFile, are_slots, ranking_from_text, read_ranking_file, weight_of
 from metajudge.reading.saved_maps import save_map
 from tests.reading.conftest import Write
 
@@ -142,7 +141,7 @@ def test_a_file_without_a_ballot_says_why(write: Write, name: str, text: str | b
         ("2: 3,2,1\n", "", "announces 5 voters and contains 3: it may be cut off"),
         ("2: 3,2,1", "2: 3,2,4", "candidate 4, which the file does not declare"),
         ("2: 3,2,1", "2: 3,2", "leaves candidates out, and the file is of type toc"),
-        ("2: 3,2,1", "2: 3,2,2,1", "names a candidate twice"),
+        ("2: 3,2,1", "2: 3,2,2,1", "names 'Bread, with salt' twice"),
         ("2: 3,2,1", "2: 3,{2,1", "groups are written"),
         ("2: 3,2,1", "many: 3,2,1", "not an order"),
         ("2: 3,2,1", "0: 3,2,1", "not an order"),
