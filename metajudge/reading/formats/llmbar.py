@@ -1,12 +1,9 @@
 """LLMBar (Zeng et al., ICLR 2024): the folder layout, items plus judgments with one object a line, and its repository.
 
-The judge is ``judge_model/judge_prompt``. Swap and Swap_CoT ask twice (where the two orders conflict, a second
-prompt shows both explanations): their stages are judges of their own, ``GPT-4/Swap#1`` and ``GPT-4/Swap#2``, so
-that the two orders of a stage belong together. Ids are ``item/judge/order``.
-
-The verdict is the published decision. Its parser sometimes contradicts the text; the text's own verdict is kept
-as ``meta["text_verdict"]``, in terms of response ids too. Ratings score each response alone: they are read as
-pairwise verdicts (a tie where the scores are equal) in the stored order and marked ``meta["pointwise"]``.
+The judge is ``judge_model/judge_prompt``. Swap and Swap_CoT ask twice: their stages are judges of their own,
+``GPT-4/Swap#1`` and ``GPT-4/Swap#2``. Ids are ``item/judge/order``. The verdict is the published decision, whose parser
+sometimes contradicts the text; what the text says is kept as ``meta["text_verdict"]``. Ratings score each response
+alone: they are read as pairwise verdicts in the stored order and marked ``meta["pointwise"]``.
 
 The repository has ``Dataset/<subset>/evaluators/<model>/<strategy>/result.json``, a JSON list whose entries repeat the
 pair and add ``results``: the strategy's preparations as ``[text, finish]``, then one object a stage with its two games.
@@ -29,12 +26,9 @@ from metajudge.reading.formats.pairs import GameOrder, known_only, shape
 from metajudge.reading.reader import LineReader
 from metajudge.types import Item, Judgment
 
-TWO_STAGE: Final = frozenset({"Swap", "Swap_CoT"})
+_TWO_STAGE: Final = ("Swap", "Swap_CoT")
 _EXPLAINED: Final = ("CoT", "Swap_CoT")
 _KEPT: Final = ("subset", "judge_model", "judge_prompt", "stage", "final", "finish", "has_explanation")
-LABELS: Final = ("a", "b")
-"""The prompts call the responses Output (a) and Output (b)."""
-
 _WINNERS: Final = {True: "A>B", False: "B>A"}
 _SAID_BETTER: Final = re.compile(r"[Oo]utput \(([ab])\) is better")
 _WHOLE: Final = re.compile(r"\s*\d+\s*")
@@ -68,18 +62,25 @@ def _judgment(row: Any, item: Item) -> Judgment:
     Raises:
         BadLine: the row's label contradicts the item's.
     """
-    order: GameOrder = "AB" if row.order == "pointwise" else row.order
+    rated = row.order == "pointwise"
+    order: GameOrder = "AB" if rated else row.order
     pairs.check_label(row.label, order, item)
-    stage = f"#{row.stage}" if row.judge_prompt in TWO_STAGE or row.stage > 1 else ""
-    judge = f"{row.judge_model}/{row.judge_prompt}{stage}"
+    stage = f"#{row.stage}" if row.judge_prompt in _TWO_STAGE or row.stage > 1 else ""
     verdict, stated = pairs.turned_back(row.decision, order), pairs.turned_back(row.text_verdict, order)
-    meta: dict[str, Any] = {"dataset": "llmbar", **{name: getattr(row, name) for name in _KEPT}}
-    meta["finish"] = row.finish or None
-    if row.order == "pointwise":
+    meta = {"dataset": "llmbar", **{name: getattr(row, name) for name in _KEPT}, "finish": row.finish or None}
+    if rated:
         meta |= {"pointwise": True, "scores": {"A": row.score_a, "B": row.score_b}}
     meta["text_verdict"] = None if stated is None else str(stated)
-    outcome, said = (verdict, None if verdict is not None else _why_none(row)), row.judgment_text or ""
-    return pairs.game_of(item, judge, order, outcome, row.order, rationale=said, labels=LABELS, meta=known_only(meta))
+    return pairs.game_of(
+        item,
+        f"{row.judge_model}/{row.judge_prompt}{stage}",
+        order,
+        (verdict, None if verdict is not None else _why_none(row)),
+        row.order,
+        rationale=row.judgment_text or "",
+        labels=("a", "b"),  # the prompts call the responses Output (a) and Output (b)
+        meta=known_only(meta),
+    )
 
 
 def _why_none(row: Any) -> str:
@@ -107,9 +108,9 @@ class ResultFile(LineReader):
                 f"{source.name} contains a JSON list of results, but only a path .../evaluators/MODEL/STRATEGY/"
                 "result.json says whose they are: keep the repository's folders"
             )
-        above = path.parts[:-4]
+        *above, _, model, prompt, _ = path.parts
         start = len(above) - above[::-1].index("Dataset") if "Dataset" in above else len(above) - 1
-        self.common = {"subset": "/".join(above[start:]), "judge_model": path.parts[-3], "judge_prompt": path.parts[-2]}
+        self.common = {"subset": "/".join(above[start:]), "judge_model": model, "judge_prompt": prompt}
 
     def _judgments(self, line: Line) -> list[Judgment]:
         subset = self.common["subset"]
@@ -126,20 +127,20 @@ class ResultFile(LineReader):
             if "score_1" in stage:
                 yield which | _rating(_RATING.model_validate(stage))
                 continue
-            asked, games = prompt in _EXPLAINED or (prompt in TWO_STAGE and number == 1), _STAGE.model_validate(stage)
+            asked, games = prompt in _EXPLAINED or (prompt in _TWO_STAGE and number == 1), _STAGE.model_validate(stage)
             yield from (which | _game(getattr(games, order), order, asked) for order in pairs.ORDERS)
 
 
 def _game(game: Any, order: GameOrder, asked: bool) -> dict[str, Any]:
     """A game as the fields of a row, with the winner of the stored order in the order shown."""
-    text = game.completion[0]
+    text, *finish = game.completion
     matches = _SAID_BETTER.findall(text) if asked else []
     return {
         "order": order,
         "decision": None if game.winner is None else _WINNERS[(game.winner == "1") == (order == "AB")],
         "text_verdict": _WINNERS[matches[-1] == "a"] if matches else None,
         "judgment_text": text,
-        "finish": game.completion[1] if len(game.completion) > 1 else None,
+        "finish": finish[0] if finish else None,
         "has_explanation": asked and len(text.split()) >= 8,
     }
 

@@ -1,13 +1,12 @@
 """Pairwise games as benchmarks record them, and their folder layout: a file of labelled pairs, one of judgments.
 
-Everything in a game is in the order shown and is turned back to response ids: ``A`` means "the response shown first",
-not a response. In the second game of a pair the responses have changed places, so ``A>B`` there says that response B is
-better. Of a folder, the pairs are held in memory, and the judgments, which name their pair, are streamed.
+Everything in a game is in the order shown and is turned back to response ids: in the second game of a pair the
+responses have changed places, so ``A>B`` there says that response B is better.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import GenericAlias
 from typing import Any, Final, Literal, TypeAlias
@@ -102,13 +101,9 @@ def stated_marks(text: str) -> tuple[str, ...]:
 
 
 def game_verdict(decision: str | None, mark: str | None, text: str, order: GameOrder) -> Outcome:
-    """The verdict of a game: the recorded decision, with the strength of the mark where the two agree.
+    """The verdict of a game: the recorded decision, with the strength of the judge's own mark where the two agree.
 
-    Args:
-        decision: ``A>B``, ``B>A`` or ``A=B`` in the order shown, None where the runner read none.
-        mark: the judge's own mark including its strength, where it was recorded.
-        text: what the judge wrote; looked at only to say why there is no verdict.
-        order: the order shown.
+    Both are in the order shown. The judge's text is looked at only to say why there is no verdict.
     """
     if decision is None:
         return None, _why_none(mark, text)
@@ -167,7 +162,6 @@ class FolderReader:
         item_of: reads an item.
         records: tables of judgments, each with what makes the judgments of a record on the items, by their ids.
         first: what messages call the first of two items of one id.
-        items: by their ids, as far as they are read.
     """
 
     format: str
@@ -175,21 +169,19 @@ class FolderReader:
     item_of: Callable[[Line], Item]
     records: Sequence[tuple[Table, Callable[[Mapping[str, Item], Line], list[Judgment]]]]
     first: str
-    items: dict[str, Item] = field(default_factory=dict, init=False)
 
     def read(self) -> Iterator[FoundJudgment | Reject | ByPeople]:
-        items = self.items = dict[str, Item]()
-        for table in self.tables:
-            yield from split(each(table.source, table.rows(), self._take))[1]
-        for table, made in self.records:
-            judgments = partial(made, items)
-            yield from LineReader(self.format, table.source, table.rows, judgments).read()
+        items: dict[str, Item] = {}
 
-    def _take(self, line: Line) -> Item:
-        item = self.item_of(line)
-        if self.items.setdefault(item.id, item) != item:
-            raise BadLine(f"item_id {item.id!r} was already used for another {self.first} is kept")
-        return item
+        def keep(line: Line) -> None:
+            item = self.item_of(line)
+            if items.setdefault(item.id, item) != item:
+                raise BadLine(f"item_id {item.id!r} was already used for another {self.first} is kept")
+
+        for table in self.tables:
+            yield from split(each(table.source, table.rows(), keep))[1]
+        for table, made in self.records:
+            yield from LineReader(self.format, table.source, table.rows, partial(made, items)).read()
 
 
 _PAIR = shape("item_id question response_a response_b label~ category~ subset~ response_model~")
@@ -205,8 +197,7 @@ def paired(
     def made(items: Mapping[str, Item], line: Line) -> list[Judgment]:
         given = row.model_validate(line.data)
         if given.item_id not in items:
-            names = ", ".join(source.name for source in pairs)
-            raise BadLine(f"no pair with item_id {given.item_id!r} in {names}")
+            raise BadLine(f"no pair with item_id {given.item_id!r} in {', '.join(one.name for one in pairs)}")
         return [judgment_of(given, items[given.item_id])]
 
     tables, records = [json_lines(source) for source in pairs], [(json_lines(judgments), made)]
