@@ -8,21 +8,21 @@ file is one prompt.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from metajudge.errors import InputError
 from metajudge.reading.containers.lines import Reject, Source, read_lines
-from metajudge.reading.reader import each
+from metajudge.reading.reader import each, split
 from metajudge.reading.reasons import reason_of
 from metajudge.types import text_digest
 from metajudge.types.frozen import Frozen
 
 Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
 
-_OF_ITEMS = ("responses", "label", "models")
-_FILES = (".jsonl", ".json", ".ndjson", ".txt", ".md")
+_TEXTS = (".txt", ".md")
+_FILES = (".jsonl", ".json", ".ndjson", *_TEXTS)
 
 
 class Question(Frozen):
@@ -43,9 +43,12 @@ class Question(Frozen):
     def _of_item(cls, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return data
-        data = {name: value for name, value in data.items() if name not in _OF_ITEMS}
+        data = {name: value for name, value in data.items() if name not in ("responses", "label", "models")}
         category = data.pop("category", None)
         return data if category is None else {"domain": category, **data}
+
+
+QuestionLike: TypeAlias = Question | Mapping[str, Any] | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +90,15 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file; a file of questions has one JSON object per line")
-    if path.suffix.lower() in (".txt", ".md"):
-        return Questions((as_question(_text_of(path)),))
-    source = Source(path, str(path))
-    found: dict[str, Question] = {}
-    rejects: list[Reject] = []
-    for one in each(source, read_lines(source), lambda line: (line.number, Question.model_validate(line.data))):
-        if isinstance(one, Reject):
-            rejects.append(one)
-            continue
-        number, question = one
+    if path.suffix.lower() in _TEXTS:
+        try:
+            return Questions((as_question(path.read_text("utf-8")),))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    source, found = Source(path, str(path)), dict[str, Question]()
+    lines = each(source, read_lines(source), lambda line: (line.number, Question.model_validate(line.data)))
+    numbered, rejects = split(lines)
+    for number, question in numbered:
         if found.setdefault(question.id, question) != question:
             raise InputError(
                 f"{path}:{number}: the id {question.id!r} is used for two questions: give different questions "
@@ -110,7 +112,7 @@ def read_questions(path: Path, limit: int | None = None) -> Questions:
     return Questions(tuple(found.values())[:limit], tuple(rejects))
 
 
-def as_questions(given: "Sequence[Question | Mapping[str, Any] | str] | Questions") -> tuple[Question, ...]:
+def as_questions(given: Sequence[QuestionLike] | Questions) -> tuple[Question, ...]:
     """Questions from plain data.
 
     Raises:
@@ -124,7 +126,7 @@ def as_questions(given: "Sequence[Question | Mapping[str, Any] | str] | Question
     return tuple(found.values())
 
 
-def as_question(given: "Question | Mapping[str, Any] | str", place: str = "the prompt") -> Question:
+def as_question(given: QuestionLike, place: str = "the prompt") -> Question:
     """A question from plain data; a text gets an id of its own content.
 
     Raises:
@@ -140,10 +142,3 @@ def as_question(given: "Question | Mapping[str, Any] | str", place: str = "the p
         return Question.model_validate(given)
     except ValidationError as error:
         raise InputError(f"{place}: {reason_of(error)}") from None
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None

@@ -13,18 +13,14 @@ from typing import Any
 from metajudge.errors import InputError
 from metajudge.evidence.rewards import RewardScore
 from metajudge.reading.containers.lines import Line, Source, read_lines
-from metajudge.reading.formats import rewardbench2
 from metajudge.reading.formats.pairs import ORDERS, shown_order
-
-FILE_NAMES = ("reward_scores.jsonl", "reward_scores.jsonl.gz")
-"""What a file of reward scores is called in a folder of judgments."""
+from metajudge.reading.formats.rewardbench2 import reward_scores_of
 
 
 def find_reward_scores(folder: Path) -> Path | None:
     """The file of reward scores in a folder of judgments, None if missing."""
-    if not folder.is_dir():
-        return None
-    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+    files = (folder / name for name in ("reward_scores.jsonl", "reward_scores.jsonl.gz"))
+    return next((one for one in files if one.is_file()), None)
 
 
 def read_reward_scores(path: Path | str) -> list[RewardScore]:
@@ -49,9 +45,9 @@ def read_reward_scores(path: Path | str) -> list[RewardScore]:
 
 
 def _score(data: Mapping[str, Any]) -> RewardScore:
-    if rewardbench2.is_reward(data):
-        name, model = rewardbench2.item_id(_text(data, "subset"), _text(data, "id")), _text(data, "model")
-        return RewardScore(name, model, _numbers(rewardbench2.reward_scores_of(data)))
+    if data.keys() >= {"id", "subset", "num_correct", "scores", "model"}:
+        name, scores = f"{_text(data, 'subset')}/{_text(data, 'id')}", _numbers(reward_scores_of(data))
+        return RewardScore(name, _text(data, "model"), scores)
     if "scores" in data:
         scores = _numbers(data["scores"])
         return RewardScore(_text(data, "item_id"), _text(data, "model"), scores)

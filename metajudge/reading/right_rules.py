@@ -19,8 +19,7 @@ class RightRules:
 
     given: Right | None = None
     scales: GradeScales = field(default_factory=GradeScales)
-    _verdicts: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
-    _labels: dict[VerdictKind, dict[AnyVerdict, None]] = field(default_factory=dict)
+    _seen: dict[VerdictKind, list[AnyVerdict]] = field(default_factory=dict)
 
     def add(self, judgment: Judgment) -> None:
         """Notes one judgment's verdict and the labels of its item."""
@@ -32,11 +31,10 @@ class RightRules:
 
     def note(self, verdict: AnyVerdict, labels: Iterable[AnyVerdict]) -> None:
         """Notes a verdict and the labels of its item."""
-        kind = kind_of(verdict)
-        _note(self._verdicts.setdefault(kind, {}), verdict)
-        noted = self._labels.setdefault(kind, {})
-        for value in labels:
-            _note(noted, value)
+        seen = self._seen.setdefault(kind_of(verdict), [])
+        fresh = [one for one in (verdict, *labels) if isinstance(one, Grade | Category) and one not in seen]
+        if fresh:
+            seen[:] = _needed([*seen, *fresh])
 
     def rules(self) -> dict[VerdictKind, Right]:
         """The rule of each kind of verdict that was met, but for grades on another scale than people's.
@@ -44,28 +42,23 @@ class RightRules:
         Raises:
             InputError: the rule given applies to none of the kinds.
         """
-        kinds = list(self._verdicts)
-        unlike = {"grade"} if self.scales.unlike_people() else set[str]()
-        if self.given is not None:
-            applies = {kind: self.given for kind in kinds if self.given.applies(kind)}
-            if kinds and not applies:
+        given, kinds = self.given, list(self._seen)
+        if given is not None:
+            kinds = [kind for kind in self._seen if given.applies(kind)]
+            if self._seen and not kinds:
                 raise InputError(
-                    f"the rule {self.given} does not apply to the verdicts here, which are {' and '.join(kinds)}"
+                    f"the rule {given} does not apply to the verdicts here, which are {' and '.join(self._seen)}"
                 )
-            return {kind: rule for kind, rule in applies.items() if kind not in unlike}
-        given = [kind for kind in kinds if kind not in unlike]
-        return {kind: default_right(kind, self._verdicts[kind], self._labels[kind]) for kind in given}
+        unlike = {"grade"} if self.scales.unlike_people() else set[str]()
+        return {kind: given or default_right(kind, self._seen[kind], ()) for kind in kinds if kind not in unlike}
 
 
 def rules_of(judgments: Iterable[Judgment], given: Right | None = None) -> dict[VerdictKind, Right]:
-    """The rule of each kind of verdict in an input, over all of it.
+    """The rule of each kind of verdict in an input, over all of it; raises as :meth:`RightRules.rules`.
 
     Args:
         judgments: read once.
         given: a rule; None for the default of each kind (:func:`~metajudge.types.default_right`).
-
-    Raises:
-        InputError: the rule given applies to none of the kinds.
     """
     rules = RightRules(given)
     for judgment in judgments:
@@ -79,13 +72,8 @@ def right_of(judgment: Judgment, rules: Mapping[VerdictKind, Right]) -> bool | N
     return None if rule is None else judgment.right(rule)
 
 
-def _note(seen: dict[AnyVerdict, None], value: AnyVerdict) -> None:
-    """Keeps what the default of a kind depends on: the ends of numbers, one that is not whole, one category."""
-    if value in seen or not isinstance(value, Grade | Category):
-        return
-    numbers = [one for one in (*seen, value) if isinstance(one, Grade)]
-    words = [one for one in (*seen, value) if isinstance(one, Category)]
-    ends = [which(numbers, key=lambda one: one.value) for which in (min, max) if numbers]
+def _needed(seen: list[AnyVerdict]) -> list[AnyVerdict]:
+    """What the default of a kind depends on: the ends of numbers, one that is not whole, one category."""
+    numbers = sorted((one for one in seen if isinstance(one, Grade)), key=lambda one: one.value)
     broken = [one for one in numbers if one.value != int(one.value)]
-    seen.clear()
-    seen.update(dict.fromkeys((*ends, *broken[:1], *words[:1])))
+    return [*numbers[:1], *numbers[-1:], *broken[:1], *[one for one in seen if isinstance(one, Category)][:1]]
