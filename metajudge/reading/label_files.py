@@ -15,15 +15,16 @@ from typing import Any, Final
 from metajudge.errors import InputError
 from metajudge.files.tables import is_own, unescaped
 from metajudge.reading.containers.cells import cell, key_of
-from metajudge.reading.containers.kinds import tables_in
-from metajudge.reading.containers.lines import Line, Source
+from metajudge.reading.containers.kinds import tables_in, wrapped_table
+from metajudge.reading.containers.lines import Line, Reject, Source
 from metajudge.reading.containers.tables import Survey, Table
-from metajudge.reading.detect import readers_of
+from metajudge.reading.detect import is_written_whole, readers_of
 from metajudge.reading.formats.known import format_of
 from metajudge.reading.mapped_labels import is_true
 from metajudge.reading.mapping import columns_there, quoted
 from metajudge.reading.names import ANNOTATORS, LABEL_TIMES, RULING_FLAGS, base_name, is_label_name, named, ruling_flag
 from metajudge.reading.people import ScoredByPeople
+from metajudge.reading.seen import plural
 from metajudge.reading.source import open_judgments
 from metajudge.types import Label
 from metajudge.types.label import CHOSEN_COLUMNS, Chosen, as_ruling, chosen_in
@@ -128,11 +129,12 @@ def parse_labels_map(texts: Sequence[str]) -> dict[str, str]:
 def _read(source: Source, mapping: Mapping[str, str], found: LabelRows) -> None:
     tables = tables_in(source)
     if len(tables) == 1:
-        first = next((row for row in tables[0].rows() if isinstance(row, Line)), None)
+        table = wrapped_table(tables[0], is_written_whole, None) or tables[0]
+        first = next((row for row in table.rows() if isinstance(row, Line)), None)
         if first is None:
             raise InputError(f"{source.name} contains no row that can be read")
         if mapping or format_of(first.data) is None:
-            _read_table(tables[0], mapping, found)
+            _read_table(table, mapping, found)
             return
     _read_judgments(source, found)
 
@@ -196,8 +198,11 @@ def _read_table(table: Table, mapping: Mapping[str, str], found: LabelRows) -> N
     items = _named(mapping.get("item_id"), _ITEMS, columns, values)
     responses = _named(mapping.get("response"), _RESPONSES, columns, values)
     found.add_keys(ids, items, responses)
-    keys, own = [*ids, *items, *responses], is_own(columns)
-    for row in (row for row in table.rows() if isinstance(row, Line)):
+    keys, own, rejects = [*ids, *items, *responses], is_own(columns), list[Reject]()
+    for row in table.rows():
+        if isinstance(row, Reject):
+            rejects.append(row)
+            continue
         data = row.data
         if own:
             data = {key: unescaped(one) if isinstance(one, str) else one for key, one in data.items()}
@@ -212,6 +217,8 @@ def _read_table(table: Table, mapping: Mapping[str, str], found: LabelRows) -> N
             if key_of(value) != "":
                 by = _annotator(said, column if len(values) > 1 else None)
                 found.rows.append(LabelRow(texts, value, by, said.get("time"), name, row.number, chosen))
+    if rejects:
+        found.notes.append(f"{plural('row', len(rejects))} of labels cannot be read, the first: {rejects[0]}")
 
 
 def _annotator(said: Mapping[str, Any], column: str | None) -> str | None:
