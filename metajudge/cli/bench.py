@@ -159,6 +159,7 @@ FILE_COMMAND = "file"
 MEASUREMENTS = {
     "overhead": "metajudge.benchmarks.perf.overhead",
     "million": "metajudge.benchmarks.perf.million",
+    "reading": "metajudge.benchmarks.perf.reading",
     "service": "metajudge.benchmarks.perf.service",
     "start": "metajudge.benchmarks.perf.start",
     "faults": "metajudge.benchmarks.perf.faults",
@@ -182,12 +183,12 @@ def perf(
 ) -> None:
     """Measure what metajudge costs, how it stands up to faults, or how its own figures came about.
 
-    overhead: time and CPU beside the models' own; million: vetting a large file; service: the HTTP service under load;
-    start: starting a command; faults: failing models, networks, disks and processes; fuzz: broken replies through every
-    parser; tables: what is read of mutated tables whose truth is known; voting: the voting rules beside other
-    libraries; free-evidence: what verdicts kept without labels are worth; shrink: the two numbers of the shipped
-    default; probabilities: P(right) out of fold beside a model of fifteen lines; promise: how often promises are broken
-    on populations with a known truth, and what they keep.
+    overhead: time and CPU beside the models' own; million: vetting a large file; reading: reading one; service: the
+    HTTP service under load; start: starting a command; faults: failing models, networks, disks and processes; fuzz:
+    broken replies through every parser; tables: what is read of mutated tables whose truth is known; voting: the voting
+    rules beside other libraries; free-evidence: what verdicts kept without labels are worth; shrink: the two numbers of
+    the shipped default; probabilities: P(right) out of fold beside a model of fifteen lines; promise: how often
+    promises are broken on populations with a known truth, and what they keep.
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")

@@ -1,4 +1,7 @@
-"""Judgments in: one file format a module, chosen by content."""
+"""Judgments in: ``containers`` give rows, ``formats`` know the records of other tools, and a mapping reads any table.
+
+The format of a file is recognised by its content.
+"""
 
 from metajudge.reading.containers.lines import Reject
 from metajudge.reading.jsonl import write_jsonl
