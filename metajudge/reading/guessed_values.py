@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
-from metajudge.reading.containers.cells import TURNS, key_of, nested
+from metajudge.reading.containers.cells import TURNS, cell, key_of, nested
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.mapped_labels import vocabularies_of
 from metajudge.reading.mapping import FLAGS, FieldMap
 from metajudge.reading.names import side_of
+from metajudge.reading.spread import ONE_HOT, Spread, columns_in
 from metajudge.reading.vocabulary import UnknownValueError, unclear
 
 _USUAL_TIES: Final = frozenset(["c", "0.5", "1.5"])
@@ -168,6 +169,18 @@ def unknown_values(survey: Survey, mapping: FieldMap, field: str = "verdict") ->
         except UnknownValueError:
             found[key_of(value)] += 1
     return found
+
+
+def spread_value(spread: Spread, data: Mapping[str, Any]) -> str:
+    """The column that says who won, for a count; what else the columns say together."""
+    values = {name: key_of(cell(data, name)) for name in columns_in(spread.column)}
+    chosen = next((name for name, value in values.items() if value.casefold() in ("1", "true")), "(none)")
+    return chosen if spread.kind == ONE_HOT else ", ".join(values.values())
+
+
+def is_list(value: Any) -> bool:
+    """Whether a cell is a list, also as text."""
+    return isinstance(value, list) or (isinstance(value, str) and re.match(r"\s*\[(?!\[)", value) is not None)
 
 
 def _length(survey: Survey, name: str) -> float:

@@ -71,9 +71,12 @@ class Guess:
         ]
 
     def is_sure(self, given: FieldMap) -> bool:
-        """Whether no column that is not given is a mere possibility, and no value's meaning is."""
-        fields = [one for one in self.fields if one.field not in given.columns and one.field not in given.constants]
-        return not self.values and all(one.confidence != "low" for one in fields)
+        """Whether no column that is not given is a mere possibility, and no value's meaning is.
+
+        A column of verdicts whose values mean nothing by themselves is none any more where meanings are given.
+        """
+        answered = {*given.columns, *given.constants, *(["verdict"] if given.values else [])}
+        return not self.values and all(one.confidence != "low" or one.field in answered for one in self.fields)
 
 
 MISSING: Final = {

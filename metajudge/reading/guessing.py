@@ -27,7 +27,7 @@ from metajudge.reading.names import (
     named,
     ruling_flag,
 )
-from metajudge.reading.spread import ONE_HOT, PREFIX, Spread, columns_in, find_spread
+from metajudge.reading.spread import PREFIX, columns_in, find_spread
 from metajudge.reading.textless import MOST_RANKED, completed, is_draws, responses_of
 from metajudge.reading.vocabulary import MOST_CATEGORIES, MOST_CHARACTERS, UnknownValueError, Vocabulary
 from metajudge.types import Category, letters
@@ -51,14 +51,6 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Line]) -> Guess:
         rows: some of its rows.
     """
     return _Guesser(columns, Survey(rows)).guess()
-
-
-def is_text_name(column: str) -> bool:
-    """Whether a column's name says that it has a question, a response or a verdict."""
-    side = about(column)
-    name = base_name(column)
-    texts = (*FIELDS["question"], *FIELDS["verdict"], *FIELDS["response"])
-    return (name in texts and name != "result") or (side is not None and side[0] == "responses")
 
 
 class _Guesser:
@@ -174,7 +166,7 @@ class _Guesser:
         ids = self._ids
         spread = find_spread(self._free, self._survey, ids or self._models)
         if spread is not None and "verdict" not in self._fields:
-            self._verdicts = Counter(_spread_value(spread, row.data) for row in self._survey.rows)
+            self._verdicts = Counter(known.spread_value(spread, row.data) for row in self._survey.rows)
             self._take("verdict", spread.column, "high", "these columns are one verdict", first=True)
         if "verdict" in self._fields:
             return
@@ -349,7 +341,7 @@ class _Guesser:
                 self._take(f"{who}@{_key(one.criterion)}", name, "medium", "the name: people's label")
         free = sorted((name for name in self._free if name != flag and is_label_name(name)), key=_level)
         lists = [name for wanted in FIELDS["labels"] for name in self._free if is_named(name, wanted)]
-        lists = [name for name in (*lists, *free) if any(map(_is_list, self._survey.cells(name)))]
+        lists = [name for name in (*lists, *free) if any(map(known.is_list, self._survey.cells(name)))]
         found = [one for one in free if one not in lists and not self._is_judges_own(one) and self._is_filled(one)]
         if criteria and found and all(FieldName.of(name).criterion for name in self._verdict_columns):
             self._problems.append(f"{', '.join(map(repr, found))} names no criterion: --map label@CRITERION=COLUMN")
@@ -421,13 +413,11 @@ class _Guesser:
 
     def _find_question_in_chat(self) -> None:
         """Where the responses are chats and no column is the question: the first message of the first one."""
-        found = self._chats()
-        if found is None or "question" in self._fields:
+        if "question" in self._fields or (found := self._chats()) is None:
             return
         column, chats = found
         single = all(len(chat) <= 2 and chat[0].get("role") != "system" for chat in chats)
-        path, what = (f"{column}.0.content", "the first message of") if single else (column, "what the user says in")
-        self._take("question", path, "medium", f"{what} {column}")
+        self._take("question", f"{column}.0.content" if single else column, "medium", f"the user asks in {column}")
 
     def _chats(self) -> tuple[str, list[Any]] | None:
         """The column of the first response and its values, where all of them are lists of messages."""
@@ -504,17 +494,6 @@ def _key(name: str) -> str:
 
 def _name(column: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", column)
-
-
-def _spread_value(spread: Spread, data: Mapping[str, Any]) -> str:
-    """The column that says who won, for a count; what else the columns say together."""
-    values = {name: key_of(cell(data, name)) for name in columns_in(spread.column)}
-    chosen = next((name for name, value in values.items() if value.casefold() in ("1", "true")), "(none)")
-    return chosen if spread.kind == ONE_HOT else ", ".join(values.values())
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, str) and re.match(r"\s*\[(?!\[)", value) is not None)
 
 
 def _level(name: str) -> int:

@@ -266,3 +266,11 @@ def about(column: str) -> tuple[str, str] | None:
 
 def _family(stem: str) -> str | None:
     return next((name for name, words in _STEMS.items() if stem in words or stem.removesuffix("s") in words), None)
+
+
+def is_text_name(column: str) -> bool:
+    """Whether a column's name says that it has a question, a response or a verdict."""
+    side = about(column)
+    name = base_name(column)
+    texts = (*FIELDS["question"], *FIELDS["verdict"], *FIELDS["response"])
+    return (name in texts and name != "result") or (side is not None and side[0] == "responses")

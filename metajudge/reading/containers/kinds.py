@@ -38,8 +38,9 @@ from metajudge.reading.containers.tables import HEAD, LINES, Table, json_lines, 
 from metajudge.reading.containers.typed_tables import arrow_table, dataset_folders, dataset_table, parquet_table
 from metajudge.reading.containers.unpacking import DAMAGE, unzstd
 from metajudge.reading.conversations import is_chat
-from metajudge.reading.guessing import guess_mapping, is_text_name
+from metajudge.reading.guessing import guess_mapping
 from metajudge.reading.mapping import FieldMap
+from metajudge.reading.names import is_text_name
 
 _HEAD_BYTES: Final = 4096
 _MOST_NULS: Final = 20
