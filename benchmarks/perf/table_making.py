@@ -75,7 +75,7 @@ def made(rng: Random) -> Sheet:
         right = rng.choice(values) if free else values[item]
         dissent = rng.choice(persons[1:] or [""]) if free and rng.random() < 0.3 else ""
         labels = {one: rng.choice(values) if one == dissent else right for one in persons}
-        shown = dict.fromkeys(labels) if free and rng.random() < unlabelled else labels
+        shown: dict[str, str | None] = dict.fromkeys(labels) if free and rng.random() < unlabelled else {**labels}
         for swapped in (False, True)[: 1 + sheet.both]:
             said = {name: rng.choice(values) if free and rng.random() < 0.3 else right for name in names}
             given = {name: None if free and rng.random() < silent else value for name, value in said.items()}

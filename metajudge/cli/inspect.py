@@ -18,6 +18,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
 from metajudge.reading.detect import TO_GIVE, known_formats, missing_of
 from metajudge.reading.inspection import Inspection, inspect_input
+from metajudge.reading.mapped_items import stem_of
 from metajudge.reading.saved_maps import save_map
 from metajudge.reading.seen import column_lines, counts_of, plural, record_lines, top
 from metajudge.runs.exit_codes import RunCounts, exit_code
@@ -125,6 +126,7 @@ def inspect(
             mapping,
             records=records,
             prefix_ids=prefix_ids,
+            judge=stem_of(name),
             join=lambda source: labelling.join(source, values),
             right=right,
         )

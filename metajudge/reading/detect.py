@@ -203,7 +203,8 @@ def _table(table: Table, given: FieldMap, said: str, wording: Wording) -> Reader
     if not {*mapping.missing()} - known and not questions and guess.is_sure(given):
         if "judge" in mapping.missing():
             mapping = mapping.updated(constants={"judge": stem_of(name)})
-        return _mapped(table, mapping, wording, f"{name} is read by the names of its columns: {mapping.to_flags()}")
+        told = f"{name} is read by the names of its columns: {mapping.to_flags(wording)}"
+        return _mapped(table, mapping, wording, told)
     raise OpenQuestionsError(without_secrets(_seen(table, mapping, guess, survey, given, wording)))
 
 

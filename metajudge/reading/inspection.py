@@ -120,6 +120,7 @@ def inspect_input(
     right: Right | None = None,
     as_table: bool = False,
     dropped: Collection[str] = (),
+    judge: str | None = None,
 ) -> Inspection:
     """Looks at a file or folder, all of it where it can be read.
 
@@ -130,6 +131,7 @@ def inspect_input(
         right: what counts as right; None for the default of each kind of verdict.
         as_table: whether to guess at the columns of a file of another tool's format, too.
         dropped: columns that are not guessed to be anything.
+        judge: of a table that names none.
 
     Raises:
         InputError: it is missing or of no kind that is known, or the mapping names a column that is not there.
@@ -152,6 +154,8 @@ def inspect_input(
         check_columns(known, table.columns(), name)
         guess = guess_mapping([one for one in table.columns() if one not in dropped], survey.rows)
     mapping = guess.with_given(known)
+    if judge is not None and "judge" in mapping.missing():
+        mapping = mapping.updated(constants={"judge": judge})
     try:
         found = counted(mapping)
         found.problems = [*(() if mapping.missing() else guess.questions(known)), *found.problems]

@@ -198,12 +198,12 @@ class FieldMap(Frozen):
             texts["judge"] = one.own
         return FieldMap(columns=columns, constants=texts, values=self.values)
 
-    def to_flags(self) -> str:
-        """The mapping as it is written on the command line."""
+    def to_flags(self, wording: Wording = FLAGS) -> str:
+        """The mapping as it is written on the command line, or in Python."""
         parts = [f"{name}={column}" for name, column in self.columns.items()]
         parts += [f"{name}:={text}" for name, text in self.constants.items()]
-        flags = [FLAGS.mapped(",".join(parts))] if parts else []
-        return " ".join([*flags, *([FLAGS.meanings(self.values)] if self.values else [])])
+        flags = [wording.mapped(",".join(parts))] if parts else []
+        return " ".join([*flags, *([wording.meanings(self.values)] if self.values else [])])
 
 
 def _about(fields: Mapping[str, str], one: FieldName) -> dict[str, str]:
