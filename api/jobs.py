@@ -19,7 +19,7 @@ from fastapi import HTTPException
 
 from metajudge.concurrency import heard
 from metajudge.errors import MetajudgeError, StoreUnavailableError
-from metajudge.readers.passes import ItemContents
+from metajudge.reading.passes import ItemContents
 from metajudge.runs.loop import Job, RunEnd, Stop, run_all
 from metajudge.store.jobs import FREE, LEASE_S, JobRow, Lane, ResultRow, StoredJobs
 from metajudge.store.store import GatheredReads, Store

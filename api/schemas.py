@@ -8,7 +8,7 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from metajudge.readers.loose import GivenJudgment
+from metajudge.reading.loose import GivenJudgment
 
 from .panels import Choice
 

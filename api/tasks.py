@@ -23,7 +23,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import status_of
 from metajudge.judging.criteria import Criterion
 from metajudge.panels.config import CandidateConfig, unused_settings
-from metajudge.readers.questions import Question
+from metajudge.reading.questions import Question
 from metajudge.reviews.review import Review
 from metajudge.session import Respondent
 from metajudge.store.jobs import JobRow, ResultRow

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import ClientDisconnect
 
-from metajudge.readers.loose import GivenJudgment
+from metajudge.reading.loose import GivenJudgment, UnclearError
+from metajudge.reading.vocabulary import MOST_CHARACTERS, seen
 from metajudge.types import Judgment
 
 from .computing import ClientGoneError
@@ -44,30 +46,54 @@ async def receive_upload(
     in_lines = is_in_lines(request, "application/json")
     lines = receive_lines(request.stream(), longest) if in_lines else _array(request, longest, noun)
     read: TypeAdapter[Record] = TypeAdapter(GivenJudgment if record is Judgment else record)
-    problems: list[str] = []
-    items, seen = 0, hashlib.sha256()
+    problems, unclear = list[str](), Unclear()
+    items, digest = 0, hashlib.sha256()
     try:
         with path.open("wb") as file:
             async for line in lines:
                 try:
                     kept = read.validate_json(line).model_dump_json().encode() + b"\n"
                 except ValidationError as error:
-                    problems.append(f"{noun} {items + 1}: {problems_of(error)[0]}")
+                    if not unclear.add(error):
+                        problems.append(f"{noun} {items + 1}: {problems_of(error)[0]}")
                     if len(problems) == MOST_PROBLEMS:
                         break
                 else:
                     file.write(kept)
-                    seen.update(kept)
+                    digest.update(kept)
                 items += 1
                 if items > most:
                     raise HTTPException(413, f"more than {most} {noun}s: send several batches")
     except ClientDisconnect:
         raise ClientGoneError from None
-    if problems:
+    if problems := [*unclear.problems(), *problems]:
         raise ProblemError(422, problems[0], problems)
     if not items:
         raise HTTPException(422, f"the upload is empty: send at least one {noun}")
-    return items, seen.digest()
+    return items, digest.digest()
+
+
+class Unclear:
+    """Values of an upload that mean nothing: by their field, with how often each occurs."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Counter[str]] = {}
+
+    def add(self, error: ValidationError) -> bool:
+        """Counts the value where that is what is wrong with a record."""
+        faults = [one.get("ctx", {}).get("error") for one in error.errors(include_url=False, include_input=False)]
+        found = [one for one in faults if isinstance(one, UnclearError)]
+        for one in found:
+            self._seen.setdefault(one.field, Counter())[one.key[:MOST_CHARACTERS]] += 1
+        return bool(found)
+
+    def problems(self) -> list[str]:
+        """A line a field: the values seen, and the option that says what they mean."""
+        return [
+            f"{field} has {seen(counts)}, which mean nothing here: say what they mean in `values` of each record, "
+            f"as {{{next(iter(counts))!r}: 'tie'}}"
+            for field, counts in self._seen.items()
+        ]
 
 
 def problems_of(error: ValidationError) -> list[str]:

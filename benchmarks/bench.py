@@ -14,7 +14,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.evidence.counting import SAID
 from metajudge.panels.config import AgentConfig, PanelConfig
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers import JudgmentSource
+from metajudge.reading import JudgmentSource
 from metajudge.scoring.formulas import check_threshold
 from metajudge.stats import clustered
 from metajudge.stats.arrays import Bools

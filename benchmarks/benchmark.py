@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from metajudge.errors import InputError
 from metajudge.files.packaged import packaged
-from metajudge.readers import JudgmentSource, open_judgments
+from metajudge.reading import JudgmentSource, open_judgments
 from metajudge.types import Judgment, Right, VerdictKind, kind_of
 
 from . import judgebench, llmbar, mtbench, realmistake, rewardbench2

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, read_lines
-from metajudge.readers.reasons import reason_of
+from metajudge.reading.containers.lines import Reject, Source, read_lines
+from metajudge.reading.reasons import reason_of
 from metajudge.report.document import (
     Absent,
     BarChart,

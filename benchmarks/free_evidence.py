@@ -18,7 +18,7 @@ from metajudge.evidence.columns import compare
 from metajudge.evidence.counting import correctness
 from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.verdicts import collected
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.strategies import Panel, StrategyName
 from metajudge.strategies.panel import THRESHOLD
 from metajudge.types import Judgment, kind_of

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Line, Source, read_lines
+from metajudge.reading.containers.lines import Line, Source, read_lines
 from metajudge.types import Judgment
 
 from .findings import Accuracy

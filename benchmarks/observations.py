@@ -17,8 +17,8 @@ from metajudge.evidence.dependence import dependence_of
 from metajudge.evidence.peers import UNDECIDED_VOTES, PeerSupport
 from metajudge.evidence.score import WEIGHTS, signal_score
 from metajudge.evidence.verdicts import SignalColumn, Verdicts, VerdictsBuilder
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.right_rules import RightRules
+from metajudge.reading import JudgmentSource, Reject
+from metajudge.reading.right_rules import RightRules
 from metajudge.stats.arrays import Bools, Indices
 from metajudge.types import VERDICT_KINDS, AnyVerdict, Judgment, Right, SignalValue, VerdictKind, kind_of, text_digest
 from metajudge.types.frozen import Frozen

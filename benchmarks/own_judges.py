@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from metajudge.readers import JudgmentSource, Reject, realmistake, rewardbench2
+from metajudge.reading import JudgmentSource, Reject
+from metajudge.reading.formats import realmistake, rewardbench2
 from metajudge.types import Item, Judgment, digest
 
 WITHHELD = frozenset({realmistake.WITHHELD, rewardbench2.WITHHELD})

@@ -21,7 +21,7 @@ from metajudge.calibration.sources import DEFAULT_SIGNALS
 from metajudge.calibration.table import SignalTable, table_of
 from metajudge.errors import InputError
 from metajudge.evidence.verdicts import Verdicts
-from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.reading.rewards import find_reward_scores, read_reward_scores
 from metajudge.stats.arrays import Bools
 from metajudge.types import VERDICT_KINDS, Right, VerdictKind, text_digest
 

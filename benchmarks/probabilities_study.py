@@ -19,7 +19,7 @@ from metajudge.calibration.fit import out_of_fold
 from metajudge.calibration.folds import question_folds
 from metajudge.calibration.quality import auc, log_losses, precision_at
 from metajudge.calibration.table import SignalTable, build_table
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.stats.arrays import Floats
 from metajudge.stats.bootstrap import bootstrap_mean
 from metajudge.types import Judgment, kind_of

@@ -36,7 +36,7 @@ from metajudge.calibration.procedures import procedure_in_ranks as fixed
 from metajudge.calibration.question_test import binomial_p_values
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.stats.arrays import Bools, Floats, Indices
 from metajudge.types import Item, Judgment, Label, parse_verdict
 from metajudge.vetting.drawing import drawn_rows

@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from metajudge.readers.rewardbench2 import SLOTS
-from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.reading.formats.rewardbench2 import SLOTS
+from metajudge.reading.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import Judgment
 
 from .findings import Accuracy

@@ -21,7 +21,7 @@ from metajudge.calibration.quality import log_losses
 from metajudge.calibration.shipped import LeftOut, Prior, Shrink
 from metajudge.calibration.sources import SHARE
 from metajudge.calibration.table import build_table
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types import VERDICT_KINDS, Judgment, VerdictKind, kind_of
 

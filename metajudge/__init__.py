@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from metajudge.errors import MetajudgeError
     from metajudge.installation import __version__
     from metajudge.providers.scripted import ScriptedModel
-    from metajudge.readers import open_judgments
-    from metajudge.readers.frames import from_arrow, from_dataset, from_pandas, to_arrow, to_dataset, to_pandas
+    from metajudge.reading import open_judgments
+    from metajudge.reading.frames import from_arrow, from_dataset, from_pandas
     from metajudge.rubric import Rubric, load_rubric
+    from metajudge.runs.frames import to_arrow, to_dataset, to_pandas
     from metajudge.session import Session
     from metajudge.types import Assessment, Item, Judgment
     from metajudge.vetting.engine import Engine
@@ -61,20 +62,20 @@ _HOMES = {
     "__version__": "metajudge.installation",
     "clash": "metajudge.blocking",
     "count": "metajudge.blocking",
-    "from_arrow": "metajudge.readers.frames",
-    "from_dataset": "metajudge.readers.frames",
-    "from_pandas": "metajudge.readers.frames",
+    "from_arrow": "metajudge.reading.frames",
+    "from_dataset": "metajudge.reading.frames",
+    "from_pandas": "metajudge.reading.frames",
     "grade": "metajudge.blocking",
     "judge": "metajudge.blocking",
     "judge_case": "metajudge.blocking",
     "load_policy": "metajudge.decision",
     "load_rubric": "metajudge.rubric",
-    "open_judgments": "metajudge.readers",
+    "open_judgments": "metajudge.reading",
     "rank": "metajudge.voting.rank",
     "run_peers": "metajudge.blocking",
-    "to_arrow": "metajudge.readers.frames",
-    "to_dataset": "metajudge.readers.frames",
-    "to_pandas": "metajudge.readers.frames",
+    "to_arrow": "metajudge.runs.frames",
+    "to_dataset": "metajudge.runs.frames",
+    "to_pandas": "metajudge.runs.frames",
     "vet": "metajudge.blocking",
 }
 

@@ -16,15 +16,18 @@ from metajudge.audit.report import FREE, audit
 from metajudge.calibration.fit import why_no_calibration
 from metajudge.errors import InputError
 from metajudge.evidence.units import stated
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.joined_labels import On, join
-from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.label_files import LabelRow, LabelRows, read_labels
-from metajudge.readers.reasons import JudgmentLike, as_judgment, as_record
-from metajudge.readers.vocabulary import without_silent_verdicts
+from metajudge.reading import JudgmentSource
+from metajudge.reading.frames import judgments_in
+from metajudge.reading.joined_labels import On, join
+from metajudge.reading.jsonl import JudgmentLines
+from metajudge.reading.label_files import LabelRow, LabelRows, read_labels
+from metajudge.reading.passes import Kept
+from metajudge.reading.reasons import JudgmentLike, as_judgment, as_record
+from metajudge.reading.vocabulary import without_silent_verdicts
 from metajudge.report.audit.published import published
 from metajudge.types import Judgment
 from metajudge.types.frozen import Finite
+from metajudge.types.judgment import Id
 from metajudge.types.right import Right, parse_right
 
 
@@ -55,8 +58,8 @@ class PersonLabel(Finite):
         time: when.
     """
 
-    id: str | None = Field(default=None, min_length=1, max_length=1000)
-    item_id: str | None = Field(default=None, min_length=1, max_length=1000)
+    id: Id | None = Field(default=None, max_length=1000)
+    item_id: Id | None = Field(default=None, max_length=1000)
     response: str | None = Field(default=None, min_length=1, max_length=1000)
     value: bool | int | float | Annotated[str, Field(min_length=1, max_length=1000)] | list[list[str]]
     annotator: str | None = Field(default=None, min_length=1, max_length=300)
@@ -93,7 +96,7 @@ def label_rows(labels: Sequence[PersonLabel | Mapping[str, Any]]) -> LabelRows:
 
 
 def audit_judgments(
-    judgments: Iterable[JudgmentLike],
+    judgments: Iterable[JudgmentLike] | Path | str,
     *,
     labels: Sequence[PersonLabel | Mapping[str, Any]] | Path | str | None = None,
     on: On | None = None,
@@ -103,7 +106,7 @@ def audit_judgments(
     """Audits the judges of some judgments: agreement with people, biases, stability, corrected rates, power.
 
     Args:
-        judgments: of all judges; records or plain data (``metajudge schema judgment``).
+        judgments: of all judges; records or plain data (``metajudge schema judgment``), a path, or a frame.
         labels: a file of people's labels, or labels as records or plain data (:class:`PersonLabel`); None if the
             judgments hold them.
         on: what the labels name: ``id``, ``item`` or ``item+response``; None to find it by the values.
@@ -123,7 +126,7 @@ def audit_judgments(
     rows = None
     if labels is not None:
         rows = read_labels([labels]) if isinstance(labels, Path | str) else label_rows(labels)
-    audited = audited_by(judgments, rows, on=on, right=right, unit=unit)
+    audited = audited_by(judgments_in(judgments), rows, on=on, right=right, unit=unit)
     return published(audited.found, notices=audited.notices)
 
 
@@ -140,7 +143,7 @@ def audited_by(
     whole = isinstance(judgments, JudgmentSource) and judgments.judges is None and judgments.limit is None
     given: Sequence[Judgment]
     if isinstance(judgments, JudgmentSource):
-        given = judgments.collect(_Kept) if whole else list(judgments)
+        given = judgments.collect(Kept) if whole else list(judgments)
         own = all(name == JudgmentLines.format for name in judgments.formats.values())
     else:
         plain = list(judgments)
@@ -154,7 +157,7 @@ def audited_by(
         unit = judgments.unit
     if labels is not None:
         given, joined = join(given, labels, on)
-        notices += joined.notices()
+        notices += joined.notices
     found = audit(given, right=rule, unit=unit)
     why = why_no_calibration(given, rule) if any(step.goal == "calibrate" for step in found.next) else None
     if why is not None:
@@ -162,14 +165,6 @@ def audited_by(
         found = found.model_copy(update={"next": (*steps, FREE)})
         notices.append(f"No calibration is advised: {why}.")
     return Audited(found, given, tuple(notices))
-
-
-class _Kept(list[Judgment]):
-    """The judgments among records."""
-
-    def add_block(self, block: Sequence[Judgment | Reject]) -> None:
-        """Takes some records."""
-        self.extend(record for record in block if isinstance(record, Judgment))
 
 
 def demo_judgments() -> Iterator[Judgment]:

@@ -14,7 +14,7 @@ from metajudge.decision import DEFAULT_CASE_POLICY, Policy
 from metajudge.errors import BatchPendingError, BudgetExceeded
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.budget import Budget
-from metajudge.readers.reasons import ItemLike, JudgmentLike, as_judgment
+from metajudge.reading.reasons import ItemLike, JudgmentLike, as_judgment
 from metajudge.rubric import Rubric
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # a task's own modules are imported when its function is call
     from metajudge.judging.run import Judged
     from metajudge.peers.run import PeersResult
     from metajudge.providers.batch_queue import BatchSettings
-    from metajudge.readers.questions import Question
+    from metajudge.reading.questions import Question
     from metajudge.vetting.engine import Engine
 
 T = TypeVar("T")
@@ -58,14 +58,15 @@ class SessionOptions(TypedDict, total=False):
 @overload
 def vet(judgments: JudgmentLike, agents: Agents = (), **options: Any) -> Assessment: ...
 @overload
-def vet(judgments: Iterable[JudgmentLike], agents: Agents = (), **options: Any) -> list[Assessment]: ...
+def vet(judgments: Iterable[JudgmentLike] | Path | str, agents: Agents = (), **options: Any) -> list[Assessment]: ...
 def vet(
-    judgments: JudgmentLike | Iterable[JudgmentLike], agents: Agents = (), **options: Any
+    judgments: JudgmentLike | Iterable[JudgmentLike] | Path | str, agents: Agents = (), **options: Any
 ) -> Assessment | list[Assessment]:
     """Vets one judgment or several; returns an :class:`Assessment`, or a list in the same order.
 
     Args:
-        judgments: :class:`Judgment` objects or plain data of the same shape.
+        judgments: :class:`Judgment` objects or plain data of the same shape; or the path of a file or a folder, a
+            DataFrame, a Dataset or an Arrow table, which is read as :func:`metajudge.open_judgments` reads it.
         agents: as for :class:`~metajudge.vetting.engine.Engine`; none weighs free evidence alone.
         options: as for :class:`~metajudge.vetting.engine.Engine`.
 
@@ -74,10 +75,11 @@ def vet(
         InputError: data that is no judgment; the message names its place and the fields at fault.
         MetajudgeError: see :mod:`metajudge.errors`.
     """
+    from metajudge.reading.frames import judgments_in
     from metajudge.vetting.engine import Engine
 
     one = isinstance(judgments, Judgment | Mapping)
-    records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments)
+    records = [judgments] if isinstance(judgments, Judgment | Mapping) else list(judgments_in(judgments))
     results: dict[int, Assessment] = {}
 
     async def work(engine: "Engine") -> list[Assessment]:
@@ -104,7 +106,7 @@ def count(
         InputError: data that is no judgment, or a rule that applies to none of the verdicts.
     """
     from metajudge.evidence.counting import Counts
-    from metajudge.readers.right_rules import rules_of
+    from metajudge.reading.right_rules import rules_of
 
     records, ended = [as_judgment(one) for one in judgments], {one.judgment_id: one for one in assessments}
     counts = Counts(rules_of(records, right))
@@ -178,7 +180,7 @@ def clash(
         The records of all items; ``totals.end`` says whether the budget ended the run.
     """
     from metajudge.clashes.run import clash as run_clash
-    from metajudge.readers.questions import Question
+    from metajudge.reading.questions import Question
 
     given = [items] if isinstance(items, Item | Question | Mapping | str) else list(items)
     session = {name: options.pop(name) for name in SessionOptions.__annotations__ if name in options}

@@ -18,7 +18,7 @@ LAYERS = [
     "errors",
     "types installation concurrency files stats scoring",
     "rubric providers evidence client voting",
-    "prompts settings decision calibration readers",
+    "prompts settings decision calibration reading",
     "agents reviews report runs outcomes.model",
     "judging store",
     "strategies clashes cases peers exports audit webhooks",
@@ -296,7 +296,7 @@ LOADED = {
     "import metajudge, metajudge.cli.app": "numpy duckdb openai anthropic sklearn scipy jinja2 aiohttp",
     "import metajudge.cli.vet": f"{STATISTICS} ray",
     "from metajudge import voting; voting.kemeny([['a', 'b']])": STATISTICS,
-    "import metajudge.readers.frames": "pandas datasets pyarrow",
+    "import metajudge.reading.frames": "pandas datasets pyarrow",
     "import metajudge.blocking": "metajudge.cases metajudge.clashes metajudge.judging metajudge.peers jinja2",
     "from metajudge.providers.stack import Resources, build_model; "
     "from metajudge.providers.spec import parse_agent_spec; " + MODELS: "openai anthropic aiohttp httpx2 genai_prices",

@@ -66,7 +66,7 @@ def case_scores(request):
     ("call", "error", "message"),
     [
         (lambda: vet([{"id": "j-1"}]), InputError, "judgment 1 is not valid: missing field"),
-        (lambda: vet("j"), InputError, "judgment 1 is a str"),
+        (lambda: vet("j"), InputError, "cannot read j: No such file"),
         (lambda: judge(item()), ConfigurationError, "no model to ask"),
         (lambda: grade({"id": "i"}, [prefers("four")]), InputError, "item 1 is not valid"),
         (lambda: clash("Why?", [ranks_by(len)], quorums=2), TypeError, "quorums"),

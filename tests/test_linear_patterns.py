@@ -32,7 +32,7 @@ from metajudge.judging.identity import hide_identities
 from metajudge.judging.judges import SCHEMA, parse_pairwise_reply, stated_marks
 from metajudge.prompts.fences import _neutralised
 from metajudge.providers.http_errors import says
-from metajudge.readers.vocabulary import UnknownValueError, Vocabulary
+from metajudge.reading.vocabulary import UnknownValueError, Vocabulary
 from metajudge.reviewables.labels import in_reviewers_words
 
 judged_text = importlib.import_module("metajudge.api.pages.judged_text")

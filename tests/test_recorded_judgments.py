@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 
 DATA = Path(os.environ.get("METAJUDGE_DATA", "")) / "judgebench"
 pytestmark = pytest.mark.skipif(

@@ -12,15 +12,15 @@ from starlette.requests import ClientDisconnect
 
 from metajudge.audit.card import AuditDocument
 from metajudge.auditing import PersonLabel, audit_judgments
-from metajudge.readers.joined_labels import On
-from metajudge.readers.vocabulary import without_silent_verdicts
-from metajudge.types import Judgment
+from metajudge.reading.joined_labels import On
+from metajudge.reading.loose import JUDGMENTS, GivenJudgment
+from metajudge.reading.vocabulary import without_silent_verdicts
 
 from ..computing import ClientGoneError
 from ..deps import ServiceDep
 from ..errors import ProblemError
 from ..schemas import EXAMPLE_JUDGMENT, Strict, upload_body
-from ..uploads import MOST_PROBLEMS, bounded, is_in_lines, problems_of, receive_lines
+from ..uploads import MOST_PROBLEMS, Unclear, bounded, is_in_lines, problems_of, receive_lines
 
 router = APIRouter(prefix="/v1", tags=["audit"])
 
@@ -34,7 +34,7 @@ Unit = Annotated[str, Field(min_length=1, max_length=200)]
 class AuditRequest(Strict):
     """Judgments, and people's labels unless the judgments hold them."""
 
-    judgments: list[Judgment] = Field(min_length=1)
+    judgments: list[GivenJudgment] = Field(min_length=1)
     labels: list[PersonLabel] = Field(default=[], max_length=MOST_LABELS)
     on: On | None = None
     right: Rule | None = None
@@ -114,7 +114,9 @@ def _answer(folder: Path, on: On | None, right: str | None, unit: str | None, mo
     try:
         asked = _of_lines(body, on, right, unit, most) if most else AuditRequest.model_validate_json(body)
     except ValidationError as error:
-        problems = problems_of(error)[:MOST_PROBLEMS]
+        unclear = Unclear()
+        unclear.add(error)
+        problems = [*unclear.problems(), *problems_of(error)][:MOST_PROBLEMS]
         raise ProblemError(422, problems[0], problems if len(problems) > 1 else None) from None
     given, labels = without_silent_verdicts(asked.judgments), asked.labels or None
     found = audit_judgments(given, labels=labels, on=asked.on, right=asked.right, unit=asked.unit)
@@ -122,18 +124,19 @@ def _answer(folder: Path, on: On | None, right: str | None, unit: str | None, mo
 
 
 def _of_lines(body: bytes, on: On | None, right: str | None, unit: str | None, most: int) -> AuditRequest:
-    judgments, labels, problems = [], [], []
+    judgments, labels, problems, unclear = [], [], list[str](), Unclear()
     for number, line in enumerate(body.splitlines(), start=1):
         try:
             if _is_judgment(line):
-                judgments.append(Judgment.model_validate_json(line))
+                judgments.append(JUDGMENTS.validate_json(line))
             else:
                 labels.append(PersonLabel.model_validate_json(line))
         except ValidationError as error:
-            problems.append(f"line {number}: {problems_of(error)[0]}")
+            if not unclear.add(error):
+                problems.append(f"line {number}: {problems_of(error)[0]}")
             if len(problems) == MOST_PROBLEMS:
                 break
-    if problems:
+    if problems := [*unclear.problems(), *problems]:
         raise ProblemError(422, problems[0], problems)
     if len(judgments) > most:
         raise HTTPException(413, f"more than {most} judgments: run `metajudge audit` on the file")

@@ -39,6 +39,7 @@ def finished(
     *,
     codes: Collection[int] = (0,),
     environment: Mapping[str, str] | None = None,
+    python: str = sys.executable,
 ) -> Finished:
     """Runs Python with arguments, in a folder.
 
@@ -46,7 +47,7 @@ def finished(
         MetajudgeError: it ended with another code than these.
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as log:
-        process = subprocess.Popen([sys.executable, *words], cwd=folder, env=environment, stdout=printed, stderr=log)
+        process = subprocess.Popen([python, *words], cwd=folder, env=environment, stdout=printed, stderr=log)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         texts = []

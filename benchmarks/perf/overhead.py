@@ -50,7 +50,7 @@ class Setting:
 
 def write_input(path: Path, count: int, padding: int) -> None:
     """Writes judgments made of the sample's, each with its own id and question, padded to recorded length."""
-    from metajudge.readers import open_judgments, write_jsonl
+    from metajudge.reading import open_judgments, write_jsonl
 
     sample = Path(__file__).parents[1] / "sample" / "judgments.jsonl"
     decided = [judgment for judgment in open_judgments([sample]) if judgment.verdict is not None]

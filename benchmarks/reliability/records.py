@@ -9,7 +9,7 @@ from typing import Literal
 from metajudge.clashes.record import ClashRecord, attempt_that_counts
 from metajudge.clashes.tally import Voter
 from metajudge.errors import InputError
-from metajudge.readers.lines import Line, Source, read_lines
+from metajudge.reading.containers.lines import Line, Source, read_lines
 from metajudge.stats.stability import Correctness
 from metajudge.types import Grade, digest
 from metajudge.types.spent import sum_if_known

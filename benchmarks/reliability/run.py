@@ -11,7 +11,7 @@ from metajudge.clashes.setup import ClashSettings, build_clash
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.judging.judges import templates_digest
 from metajudge.panels.config import PanelConfig
-from metajudge.readers.human_preferences import Preferences
+from metajudge.reading.formats.human_preferences import Preferences
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.outputs import AttemptFile
 from metajudge.session import Session, note_unused

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from metajudge.blocking import vet
-from metajudge.readers.frames import Mapped, read_rows
+from metajudge.reading.frames import Mapped, read_rows
 from metajudge.types import Assessment, Judgment
 
 COLUMNS: Final = ("score", "probability", "decision", "reason")

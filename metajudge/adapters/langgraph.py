@@ -17,7 +17,7 @@ from typing import Any
 
 from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading.reasons import as_judgment
 from metajudge.types import Judgment
 from metajudge.types.digests import digest
 

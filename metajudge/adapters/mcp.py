@@ -22,9 +22,9 @@ from metajudge.client import AsyncClient
 from metajudge.concurrency import off_the_loop
 from metajudge.errors import ConfigurationError, InputError, MetajudgeError
 from metajudge.installation import __version__, install_command
-from metajudge.readers import open_judgments
-from metajudge.readers.ranking_files import read_ranking_file
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading import open_judgments
+from metajudge.reading.rankings import read_ranking_file
+from metajudge.reading.reasons import as_judgment
 from metajudge.rubric import list_rubrics, load_rubric
 from metajudge.settings import Settings
 from metajudge.store import open_store

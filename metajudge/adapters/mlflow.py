@@ -20,10 +20,16 @@ import orjson
 
 from metajudge.adapters.vetting import vetting_one
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.readers.lines import BadLine
-from metajudge.readers.scored_runs import RecordedRun, RecordedScore, asked_and_answered, judgment_of, reference_text
-from metajudge.readers.stated_scores import reason_text
-from metajudge.readers.vocabulary import Vocabulary
+from metajudge.reading.containers.lines import BadLine
+from metajudge.reading.formats.scored_runs import (
+    RecordedRun,
+    RecordedScore,
+    asked_and_answered,
+    judgment_of,
+    reference_text,
+)
+from metajudge.reading.formats.stated_scores import reason_text
+from metajudge.reading.vocabulary import Vocabulary
 from metajudge.systems.system import note_of
 from metajudge.types import Assessment, Judgment, digest
 

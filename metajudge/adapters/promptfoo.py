@@ -21,7 +21,7 @@ from metajudge.adapters.vetting import Vetting, reason_of, summary_of
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.text_verdict import TextVerdict, read_text_verdict
 from metajudge.providers.thoughts import bare_answer
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading.reasons import as_judgment
 from metajudge.types import Assessment, Judgment
 
 OWN_OPTIONS = ("question", "responses", "reference", "label", "judge", "undecided_passes")

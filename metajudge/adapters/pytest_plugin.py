@@ -70,7 +70,7 @@ def assert_vetted(
 ) -> "Callable[[Judgment | Mapping[str, Any]], Assessment]":
     """Vets a judgment, a record or plain data; the test fails unless it is to be kept."""
     from metajudge.adapters.vetting import reason_of
-    from metajudge.readers.reasons import as_judgment
+    from metajudge.reading.reasons import as_judgment
 
     def check(judgment: "Judgment | Mapping[str, Any]") -> "Assessment":
         __tracebackhide__ = True

@@ -25,9 +25,9 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.yaml_documents import looks_like_path
 from metajudge.outcomes.sending import send_unstored
 from metajudge.panels.config import PanelConfig
-from metajudge.readers.lines import EXCERPT, Line, Reject, Source, open_bytes, read_lines
-from metajudge.readers.reader import why
-from metajudge.readers.reasons import as_record
+from metajudge.reading.containers.lines import EXCERPT, Line, Reject, Source, open_bytes, read_lines
+from metajudge.reading.reader import why
+from metajudge.reading.reasons import as_record
 from metajudge.rubric import Rubric
 from metajudge.runs.estimate import CRITERION_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts

@@ -17,7 +17,7 @@ from metajudge.clashes.record import ClashRecord, subject_of, wants_person
 from metajudge.clashes.run import counting_records
 from metajudge.clashes.sheet import labels_of, ranking_by_label
 from metajudge.errors import InputError
-from metajudge.readers.reasons import reason_of
+from metajudge.reading.reasons import reason_of
 from metajudge.reviews.agreement import Ruling, settlement_of
 from metajudge.reviews.deciding import decision_from
 from metajudge.reviews.opening import AUDIT_PRIORITY, PRIORITY

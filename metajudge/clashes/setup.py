@@ -20,10 +20,10 @@ from metajudge.providers.families import family_of
 from metajudge.providers.model import Model, Parameters
 from metajudge.providers.prices import Price
 from metajudge.providers.spec import parse_agent_spec
-from metajudge.readers.items import open_items
-from metajudge.readers.lines import Reject
-from metajudge.readers.questions import Question, as_question, names_file, open_questions
-from metajudge.readers.reasons import as_record, reason_of
+from metajudge.reading.containers.lines import Reject
+from metajudge.reading.items import open_items
+from metajudge.reading.questions import Question, as_question, names_file, open_questions
+from metajudge.reading.reasons import as_record, reason_of
 from metajudge.session import Respondent, Respondents, Session
 from metajudge.types import ID_PATTERN, Item
 

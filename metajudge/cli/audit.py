@@ -11,13 +11,13 @@ from rich.console import Console
 from metajudge.audit.card import AuditDocument, CheckName
 from metajudge.auditing import audited_by, demo_judgments
 from metajudge.cli.inputs import Labelling, Reading, reads_judgments, takes_labels
-from metajudge.cli.options import JsonOption
+from metajudge.cli.options import JsonOption, echo_lines
 from metajudge.errors import ConfigurationError, InputError
+from metajudge.evidence.verdicts import collected
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, write_text
-from metajudge.readers import FieldMap, JudgmentSource, open_judgments
-from metajudge.readers.inspection import guess_tables
-from metajudge.readers.jsonl import to_line
+from metajudge.reading import JudgmentSource
+from metajudge.reading.jsonl import to_line
 from metajudge.report.audit.page import card, page
 from metajudge.report.audit.published import JOINED, SHEET, Given, flags, next_commands, published, sheet, to_label
 from metajudge.report.audit.terminal import lines
@@ -116,17 +116,19 @@ def audit(
     if out is not None:
         check_folder(out, [*(inputs or ()), *map(str, labelling.labels or ())])
     notices: list[str] = []
-    rejects, guessed = 0, None
+    seen: list[str] = []
+    rejects = 0
     if demo:
         audited = audited_by(demo_judgments(), right=labelling.rule)
     else:
-        source, guessed = _open(inputs or [], reading)
+        source = reading.open(inputs or [])
         labelling.join(source, reading.values)
         audited = audited_by(source, right=labelling.rule)
-        notices, rejects = _told(inputs or (), source, guessed), source.rejects
+        notices, rejects = _told(inputs or (), source), source.rejects
+        seen = [] if as_json else [*source.lines(collected(audited.judgments, texts=False), audited.judgments[0]), ""]
     sheet = to_label(audited.judgments) if out is not None else []
     joined = audited.judgments if labelling.labels else ()
-    given = _given(inputs or [], labelling, reading, guessed, out, bool(sheet))
+    given = _given(inputs or [], labelling, reading, out, bool(sheet))
     document = published(
         audited.found,
         inputs=tuple(inputs or ()),
@@ -135,6 +137,7 @@ def audit(
     )
     if out is not None:
         write_folder(out, document, sheet, joined)
+    echo_lines(seen)
     print_audit(document, out, as_json=as_json)
     if demo and not as_json:
         typer.echo("\nYour own verdicts: metajudge audit FILE [--labels FILE] [--out DIR]")
@@ -142,38 +145,16 @@ def audit(
     raise typer.Exit(exit_code(RunCounts(bad_lines=rejects), strict=reading.strict, bar_missed=missed))
 
 
-def _open(inputs: list[str], reading: Reading) -> tuple[JudgmentSource, FieldMap | None]:
-    """The judgments; a table that nothing says how to read is read by a guess, which is returned as well."""
-    try:
-        return reading.open(inputs), None
-    except InputError:
-        guessed = guess_tables(inputs, reading.mapping)
-        if guessed is None:
-            raise
-        source = open_judgments(inputs, mapping=guessed, prefix_ids=reading.prefix_ids, strict=reading.strict)
-        source.count_by(reading.unit)
-        return source, guessed
-
-
-def _told(inputs: Sequence[str], source: JudgmentSource, guessed: FieldMap | None) -> list[str]:
+def _told(inputs: Sequence[str], source: JudgmentSource) -> list[str]:
     look = f"`{command('inspect', inputs)}`"
-    how = [] if guessed is None else [f"The columns are guessed: {guessed.to_flags()}; {look} explains it."]
     bad = [f"{counted(source.rejects, 'record')} could not be read; {look} shows why."]
     twice = [f"{counted(source.duplicates, 'record')} repeated an earlier one and counted once."]
-    return [*how, *source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
+    return [*source.notices, *(bad if source.rejects else ()), *(twice if source.duplicates else ())]
 
 
-def _given(
-    inputs: Sequence[str],
-    labelling: Labelling,
-    reading: Reading,
-    guessed: FieldMap | None,
-    out: Path | None,
-    sheet: bool,
-) -> Given:
+def _given(inputs: Sequence[str], labelling: Labelling, reading: Reading, out: Path | None, sheet: bool) -> Given:
     """The options of this call that further commands need as well."""
     on = () if labelling.on is None else ("--on", labelling.on)
-    values = flags("--map-values", reading.values)
     prefix = ("--prefix-ids",) if reading.prefix_ids else ()
     return Given(
         inputs=tuple(inputs),
@@ -183,7 +164,7 @@ def _given(
             *flags("--labels-map", labelling.labels_map),
         ),
         right=() if labelling.right is None else ("--right", labelling.right),
-        reading=(*(values if guessed is None else shlex.split(guessed.to_flags())), *prefix),
+        reading=(*flags("--map-values", reading.values), *prefix),
         sheet=str(out / SHEET) if out is not None and sheet else None,
     )
 

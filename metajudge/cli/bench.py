@@ -22,8 +22,8 @@ from metajudge.errors import InputError
 from metajudge.evidence.units import note_of
 from metajudge.files.output import write_text
 from metajudge.panels.config import PanelConfig
-from metajudge.readers import JudgmentSource
-from metajudge.readers.human_preferences import read_preferences
+from metajudge.reading import JudgmentSource
+from metajudge.reading.formats.human_preferences import read_preferences
 from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
@@ -159,10 +159,12 @@ FILE_COMMAND = "file"
 MEASUREMENTS = {
     "overhead": "metajudge.benchmarks.perf.overhead",
     "million": "metajudge.benchmarks.perf.million",
+    "reading": "metajudge.benchmarks.perf.reading",
     "service": "metajudge.benchmarks.perf.service",
     "start": "metajudge.benchmarks.perf.start",
     "faults": "metajudge.benchmarks.perf.faults",
     "fuzz": "metajudge.benchmarks.perf.fuzz",
+    "tables": "metajudge.benchmarks.perf.tables",
     "voting": "metajudge.benchmarks.perf.voting",
     "free-evidence": "metajudge.benchmarks.free_evidence",
     "shrink": "metajudge.benchmarks.shrink",
@@ -181,11 +183,12 @@ def perf(
 ) -> None:
     """Measure what metajudge costs, how it stands up to faults, or how its own figures came about.
 
-    overhead: time and CPU beside the models' own; million: vetting a large file; service: the HTTP service under load;
-    start: starting a command; faults: failing models, networks, disks and processes; fuzz: broken replies through every
-    parser; voting: the voting rules beside other libraries; free-evidence: what verdicts kept without labels are worth;
-    shrink: the two numbers of the shipped default; probabilities: P(right) out of fold beside a model of fifteen lines;
-    promise: how often promises are broken on populations with a known truth, and what they keep.
+    overhead: time and CPU beside the models' own; million: vetting a large file; reading: reading one; service: the
+    HTTP service under load; start: starting a command; faults: failing models, networks, disks and processes; fuzz:
+    broken replies through every parser; tables: what is read of mutated tables whose truth is known; voting: the voting
+    rules beside other libraries; free-evidence: what verdicts kept without labels are worth; shrink: the two numbers of
+    the shipped default; probabilities: P(right) out of fold beside a model of fifteen lines; promise: how often
+    promises are broken on populations with a known truth, and what they keep.
     """
     if name not in MEASUREMENTS:
         raise typer.BadParameter(f"no {name!r}; there are {', '.join(MEASUREMENTS)}", param_hint="NAME")

@@ -27,7 +27,7 @@ from metajudge.cli.options import ResamplingSeedOption, echo_lines
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
 from metajudge.files.output import check_apart, check_writable, write_text
-from metajudge.readers import JudgmentSource
+from metajudge.reading import JudgmentSource
 from metajudge.report.audit.published import SHEET, flags, sheet
 from metajudge.types import Item, Judgment
 from metajudge.vetting.drawing import Frame, plans_of

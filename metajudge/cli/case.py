@@ -20,7 +20,7 @@ from metajudge.decision import DEFAULT_CASE_POLICY, VERIFIED_POLICY, Policy, cas
 from metajudge.feedback.loop import policy_in_force
 from metajudge.files.yaml_documents import looks_like_path
 from metajudge.outcomes.sending import webhook_of
-from metajudge.readers.lines import Reject
+from metajudge.reading.containers.lines import Reject
 from metajudge.report.document import Report, Section, Table
 from metajudge.report.files import write_report
 from metajudge.report.tables import table_with

@@ -33,7 +33,7 @@ from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.output import check_apart
 from metajudge.outcomes.sending import webhook_of
 from metajudge.panels.config import PanelConfig, with_flags
-from metajudge.readers.jsonl import write_jsonl
+from metajudge.reading.jsonl import write_jsonl
 from metajudge.report.document import Absent, Column, Table
 from metajudge.report.tables import table_to_text
 from metajudge.reviews.review import ReviewStatus

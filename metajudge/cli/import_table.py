@@ -1,23 +1,23 @@
 """``metajudge import``: a conversation with a table, which ends with a mapping that is saved."""
 
-import json
 import sys
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from metajudge.cli.inputs import MapOption, MapValuesOption, OneJudgeOption, mapping_of
-from metajudge.cli.inspect import cut, print_record
+from metajudge.cli.inspect import print_record
+from metajudge.cli.options import echo_lines
 from metajudge.errors import InputError
 from metajudge.files.command_line import command
-from metajudge.readers.importing import Question, answered, changed, questions_of
-from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.mapping import FieldMap, columns_in
-from metajudge.readers.saved_maps import save_map
+from metajudge.reading.importing import Question, answered, changed, listed, questions_of
+from metajudge.reading.inspection import Inspection, inspect_input
+from metajudge.reading.mapping import FieldMap
+from metajudge.reading.saved_maps import save_map
+from metajudge.reading.seen import column_lines, top
 from metajudge.runs.exit_codes import ExitCode
-
-WIDTH = 120
-_EXAMPLE = 30
 
 
 def print_look(found: Inspection) -> None:
@@ -29,42 +29,20 @@ def print_look(found: Inspection) -> None:
     mapping = found.mapping
     if mapping is None:
         return
-    used: dict[str, list[tuple[str, str]]] = {}
     why = {one.field: f"{one.confidence}: {one.why}" for one in found.fields}
-    for field, column in mapping.columns.items():
-        for name in columns_in(column):
-            used.setdefault(name, []).append((field, why.get(field, "given")))
-    inner = [name for name in used if name not in found.columns]
-    width = min(max((len(name) for name in (*found.columns, *inner)), default=0), 28)
-    typer.echo("")
-    for name in found.columns:
-        below = [one for one in inner if one.split(".")[0] == name]
-        fields = used.get(name, [])
-        if not fields and below:
-            typer.echo(_line(name, _example(found, name), "", "see below", width))
-        for field, reason in fields or ([] if below else [("not used", "")]):
-            typer.echo(_line(name, _example(found, name), field, reason, width))
-        for one in below:
-            for field, reason in used[one]:
-                typer.echo(_line(one, "", field, reason, width))
-    typer.echo("")
-    for field, text in mapping.constants.items():
+    echo_lines(["", *column_lines(found.columns, found.samples, mapping, why), ""])
+    for field, text in mapping.constants.items() if any(mapping.constants.values()) else ():
         typer.echo(f"For all rows, {field} is {text}.")
     for value, meaning in mapping.values.items():
         typer.echo(f"The value {value!r} means {meaning}.")
     if found.verdicts and found.judgments is None:
-        shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in found.verdicts.most_common(8))
-        typer.echo(f"Values of the verdict: {shown}")
+        typer.echo(f"Values of the verdict: {top(found.verdicts)}")
 
 
 def print_records(found: Inspection) -> None:
     """The first records as they will be read, how often each verdict occurs, and a mapping's problems."""
     if found.judgments is not None:
-        shown = ", ".join(f"{name} {count:,}" for name, count in found.verdicts.most_common(8))
-        judges = ", ".join(f"{name} {count:,}" for name, count in found.judges.most_common(5))
-        typer.echo(f"\nThat gives {found.judgments:,} judgments by {judges}; verdicts: {shown}.")
-        if found.rejects:
-            typer.echo(f"{found.rejects:,} rows cannot be read.")
+        echo_lines(["", f"That gives {found.judgments:,} judgments:", *found.told[:-1]])
     if found.records:
         typer.echo("\nThe first ones, as they will be read:")
     for number, record in enumerate(found.records, start=1):
@@ -73,16 +51,6 @@ def print_records(found: Inspection) -> None:
         typer.echo("")
     for problem in found.problems if found.mapping is not None else ():
         typer.echo(f"  {problem}")
-
-
-def _line(name: str, example: str, field: str, reason: str, width: int) -> str:
-    return cut(f"  {name:<{width}}  {example:<{_EXAMPLE}}  {field:<12}  {reason}".rstrip(), WIDTH)
-
-
-def _example(found: Inspection, name: str) -> str:
-    values = found.samples.get(name, [])
-    short = [json.dumps(value, ensure_ascii=False)[1:-1] for value in values]
-    return cut(" | ".join(short) if sum(map(len, short)) < _EXAMPLE - 6 else [*short, "(empty)"][0], _EXAMPLE)
 
 
 RECORDS = 3
@@ -164,42 +132,61 @@ def _settled(found: Inspection) -> Inspection:
     return found
 
 
-def _talked(found: Inspection) -> Inspection:
-    """Asks what is open, shows what that gives, and takes changes until it is accepted."""
-    told: set[str] = set()
-    while True:
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Where a conversation stands: the last look, what is still to be asked, and what was answered since."""
+
+    found: Inspection
+    asked: list[Question]
+    mapping: FieldMap
+    dropped: frozenset[str] = frozenset()
+
+    def answered(self, mapping: FieldMap, told: Collection[str] = ()) -> "_Step":
+        """The next step. A column that is no longer used is not guessed to be anything again."""
+        gone = {one for one in self.mapping.used_columns - mapping.used_columns if one in self.found.columns}
+        dropped = (self.dropped | gone) - mapping.used_columns
+        if len(self.asked) > 1 and dropped == self.dropped:
+            return _Step(self.found, self.asked[1:], mapping, dropped)
+        found = inspect_input(self.found.name, mapping, records=RECORDS, dropped=dropped)
+        return _Step.at(found, dropped, told)
+
+    @classmethod
+    def at(cls, found: Inspection, dropped: frozenset[str] = frozenset(), told: Collection[str] = ()) -> "_Step":
+        """The step that a look leads to; ``told`` has what is not asked again."""
         asked = [one for one in questions_of(found) if one.about not in told]
-        if asked and found.mapping is not None:
-            mapping = found.mapping
-            for one in asked:
-                mapping = _ask(one, mapping, found)
-                told |= {one.about} if one.kind == "turn" else set()
-            found = _again(found, mapping)
-            continue
-        print_records(found)
-        text = typer.prompt(
-            "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it; q leaves", default="", show_default=False
-        ).strip()
+        return cls(found, asked, found.mapping or FieldMap(), dropped)
+
+
+def _talked(found: Inspection) -> Inspection:
+    """Asks what is open, shows what that gives, and takes changes until it is accepted; ``b`` goes back a step."""
+    step, before, told = _Step.at(found), list[_Step](), set[str]()
+    while True:
+        question = step.asked[0] if step.asked else None
+        if question is None:
+            print_records(step.found)
+            asked = "Enter saves this; FIELD=COLUMN or VALUE=MEANING changes it, FIELD= drops it; b goes back, q leaves"
+            text = typer.prompt(asked, default="", show_default=False).strip()
+        else:
+            if question.choices:
+                typer.echo(f"  By number: {listed(question)}; b goes back.")
+            text = typer.prompt(question.text, default=question.default).strip()
         if text in ("q", "quit", "exit"):
             typer.echo("Nothing was saved.")
             raise typer.Exit(ExitCode.USAGE)
-        if not text and found.judgments:
-            return found
-        if text and found.mapping is not None:
+        if text == "b":
+            step = before.pop() if before else step
+            told.clear()
+        elif question is None and not text and step.found.judgments:
+            return step.found
+        elif text:
             try:
-                found = _again(found, changed(found.mapping, text, found.columns))
+                columns = step.found.columns
+                mapping = (
+                    answered(step.mapping, question, text, columns)
+                    if question
+                    else changed(step.mapping, text, columns)
+                )
+                told |= {question.about} if question is not None and question.kind == "turn" else set()
+                step, before = step.answered(mapping, told), [*before, step]
             except InputError as error:
                 typer.echo(f"  {error}")
-
-
-def _ask(question: Question, mapping: FieldMap, found: Inspection) -> FieldMap:
-    while True:
-        text = typer.prompt(question.text, default=question.default)
-        try:
-            return answered(mapping, question, text, found.columns)
-        except InputError as error:
-            typer.echo(f"  {error}")
-
-
-def _again(found: Inspection, mapping: FieldMap) -> Inspection:
-    return inspect_input(found.name, mapping, records=RECORDS)

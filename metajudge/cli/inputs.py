@@ -9,12 +9,12 @@ import typer
 
 from metajudge.cli.options import StrictOption, complete_right, takes
 from metajudge.errors import ConfigurationError
-from metajudge.readers import FieldMap, JudgmentSource, open_judgments, parse_map
-from metajudge.readers.items import ItemSource, open_items
-from metajudge.readers.joined_labels import JoinReport, join_source, parse_on
-from metajudge.readers.label_files import parse_labels_map, read_labels
-from metajudge.readers.mapping import parse_values
-from metajudge.readers.saved_maps import save_map, saved_map
+from metajudge.reading import FieldMap, JudgmentSource, open_judgments, parse_map
+from metajudge.reading.items import ItemSource, open_items
+from metajudge.reading.joined_labels import JoinReport, join_source, parse_on
+from metajudge.reading.label_files import parse_labels_map, read_labels
+from metajudge.reading.mapping import parse_values
+from metajudge.reading.saved_maps import save_map, saved_map
 from metajudge.types import Right, parse_right
 
 MapOption = Annotated[

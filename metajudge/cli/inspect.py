@@ -1,7 +1,5 @@
 """``metajudge inspect``: what is this file, and how would its records be read?"""
 
-import json
-from collections import Counter
 from typing import Annotated
 
 import typer
@@ -16,15 +14,16 @@ from metajudge.cli.inputs import (
     takes_labels,
 )
 from metajudge.cli.options import JsonOption, echo_json, echo_lines
-from metajudge.errors import InputError
+from metajudge.errors import ConfigurationError, InputError
 from metajudge.files.command_line import command
-from metajudge.readers.inspection import Inspection, inspect_input
-from metajudge.readers.saved_maps import save_map
+from metajudge.reading.detect import TO_GIVE, known_formats, missing_of
+from metajudge.reading.inspection import Inspection, inspect_input
+from metajudge.reading.mapped_items import stem_of
+from metajudge.reading.saved_maps import save_map
+from metajudge.reading.seen import column_lines, counts_of, plural, record_lines, top
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.types import Judgment
 
-_WIDTH = 88
-_MOST = 8
 _ORIGINS = {
     "given": "by the mapping given",
     "kept": "by the mapping saved in metajudge-inputs.toml",
@@ -33,44 +32,28 @@ _ORIGINS = {
 
 
 def print_report(found: Inspection, *, saved: bool) -> None:
-    """Prints one input as text."""
-    typer.echo(f"{found.name}: {found.format}, {_counts(found)}")
+    """Prints one input as text: what was read first, then the columns, records, notes, problems and the next step."""
+    read = f"{found.rows:,} rows, not read yet" if found.facts is None else plural("judgment", found.judgments or 0)
+    typer.echo(f"{found.name}: {found.format}, {read}")
+    echo_lines(found.told[:-1] if found.records else found.told)
     if found.mapping is not None:
         typer.echo(f"Read {_ORIGINS.get(found.origin, 'as it is')}:")
-        reasons = {one.field: f"{one.confidence:<6}  {one.why}" for one in found.fields}
-        for name, column in found.mapping.columns.items():
-            given = "given" if found.origin != "kept" else "kept"
-            typer.echo(cut(f"  {name:<12} = {column:<20} {reasons.get(name, given)}", _WIDTH + 20))
-        for name, text in found.mapping.constants.items():
-            typer.echo(f"  {name:<12} := {text}")
-        for value, meaning in found.mapping.values.items():
-            typer.echo(f"  the value {value!r} means {meaning}")
-        unused = [name for name in found.columns if name not in found.mapping.used_columns]
-        if unused:
-            typer.echo(cut(f"  not used: {', '.join(unused)}", _WIDTH + 20))
-        for name in unused if found.judgments is None else ():
-            typer.echo(
-                cut(f"    {name:<20} {' | '.join(map(_short, found.samples.get(name, []))) or '(empty)'}", _WIDTH)
-            )
-    if found.judges:
-        typer.echo(f"Judges: {_top(found.judges)}")
-    if found.verdicts:
-        typer.echo(f"{'Verdicts' if found.judgments is not None else 'Values of the verdict'}: {_top(found.verdicts)}")
-    echo_lines(_kinds(found) if found.judgments is not None else ())
+        reasons = {one.field: f"{one.confidence}: {one.why}" for one in found.fields}
+        echo_lines(column_lines(found.columns, found.samples, found.mapping, reasons))
+        echo_lines(f"  {name} is {text} for all rows" for name, text in found.mapping.constants.items())
+        echo_lines(f"  the value {value!r} means {meaning}" for value, meaning in found.mapping.values.items())
+    if found.facts is None:
+        typer.echo(f"Values of the verdict: {top(found.verdicts) or 'no column is taken for it'}")
+    echo_lines(f"Kind: {kind}; right: {rule}" for kind, rule in found.right.items())
     for number, record in enumerate(found.records, start=1):
         print_record(number, record)
-    for notice in (*(found.join.notices() if found.join else ()), found.people.notice()):
-        if notice is not None:
-            typer.echo(f"Note: {notice}")
-    if found.problems:
-        typer.echo("Problems:")
-        for problem in found.problems:
-            typer.echo(f"  {problem}")
+    notices = (*(found.join.notices if found.join else ()), found.people.notice())
+    echo_lines(f"Note: {notice}" for notice in notices if notice is not None)
+    echo_lines(["Problems:", *(f"  {problem}" for problem in found.problems)] if found.problems else ())
     if found.mapping is not None and found.origin == "guessed" and not saved:
-        missing = found.mapping.missing()
+        missing = missing_of(found.mapping)
         unknown = ", with the words in capitals filled in" if missing else ""
-        wanted = {"judge": "judge:=NAME", "responses.A": "responses.A=COLUMN"}
-        rest = "".join(f" --map {wanted.get(name, f'{name}=COLUMN')}" for name in missing)
+        rest = "".join(f" --map {TO_GIVE[name]}" for name in missing)
         read = f"{command('vet', found.name)} {found.mapping.to_flags()}{rest}"
         typer.echo(f"To read it like this{unknown}: {read}")
         typer.echo(f"To be asked about each column, and save the answers: {command('import', found.name)}")
@@ -94,75 +77,21 @@ def to_json(found: Inspection) -> dict[str, object]:
         "records": [record.model_dump(mode="json") for record in found.records],
         "problems": found.problems,
         "by_people": found.people.to_json(),
-        **found.kinds.to_json(),
+        **counts_of(found.facts, found.right),
         "joined": None if found.join is None else found.join.to_json(),
     }
 
 
-def _kinds(found: Inspection) -> list[str]:
-    kinds = found.kinds
-    rules = {kind: str(rule) for kind, rule in kinds.right().items()}
-    lines = []
-    for kind, count in kinds.kinds.most_common():
-        about = f"{count:,} {_NAMES[kind]}"
-        if kind == "grade" and kinds.grades is not None:
-            about += f" from {kinds.grades[0]:g} to {kinds.grades[1]:g}"
-        if kind == "category":
-            words = [name for name, _ in kinds.words.most_common(_MOST)]
-            about += f" (words: {', '.join(words)}{', ...' if len(kinds.words) > _MOST else ''})"
-        if kind in ("grade", "category") and kinds.scales:
-            about += f", declared scale {', '.join(kinds.scales)}"
-        lines.append(f"Kind: {about}; right: {rules[kind]}" if kind in rules else f"Kind: {about}")
-    if not kinds.labels:
-        return [*lines, "Labels by people: none (in this file: --map label=COLUMN; in another one: --labels FILE)"]
-    per_item = Counter(kinds.labels.values())
-    each = ", ".join(f"{count} on {items:,}" for count, items in sorted(per_item.items()))
-    people = f"{sum(kinds.annotators.values()):,} on {len(kinds.labels):,} of {len(kinds.items):,} items"
-    return [*lines, f"Labels by people: {people} (labels an item: {each}), by {_top(kinds.annotators)}"]
-
-
-_NAMES = {"pairwise": "pairwise verdicts", "ranking": "rankings", "grade": "grades", "category": "categories"}
-
-
-def _counts(found: Inspection) -> str:
-    if found.judgments is None:
-        return f"{found.rows:,} rows, {len(found.columns)} columns"
-    text = f"{found.judgments:,} judgments"
-    if found.rejects:
-        text += f", {found.rejects:,} records that cannot be read"
-    return text + (f", {found.duplicates:,} repeated" if found.duplicates else "")
-
-
 def print_record(number: int, record: Judgment) -> None:
     """A record as it will be read, its texts cut to a line each."""
-    typer.echo(f"{number}. {record.id}")
-    verdict = f"no verdict ({record.no_verdict})" if record.verdict is None else str(record.verdict)
-    label = f", label {record.item.label}" if record.item.label is not None else ""
-    typer.echo(f"   {record.judge} says {verdict}{label}, shown in the order {', '.join(record.order)}")
-    typer.echo(f"   question   {_short(record.item.question)}")
-    for name, text in record.item.responses.items():
-        model = (record.item.models or {}).get(name)
-        typer.echo(f"   {name:<10} {_short(text)}{f'  ({model})' if model else ''}")
-    if record.rationale:
-        typer.echo(f"   rationale  {_short(record.rationale)}")
-
-
-def _short(text: str) -> str:
-    return cut(json.dumps(text, ensure_ascii=False), _WIDTH - 14)
-
-
-def cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def _top(counts: Counter[str]) -> str:
-    shown = ", ".join(f"{name or '(empty)'} {count:,}" for name, count in counts.most_common(_MOST))
-    return shown + (f", and {len(counts) - _MOST} more" if len(counts) > _MOST else "")
+    echo_lines(record_lines(number, record))
 
 
 @takes_labels
 def inspect(
-    inputs: Annotated[list[str], typer.Argument(help="Files or folders; - is standard input.", metavar="FILE...")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files or folders; - is standard input.", metavar="FILE...")
+    ] = None,
     maps: MapOption = None,
     values: MapValuesOption = None,
     prefix_ids: PrefixIdsOption = False,
@@ -171,6 +100,7 @@ def inspect(
         bool, typer.Option("--save", help="Save the mapping for this file in metajudge-inputs.toml.")
     ] = False,
     records: Annotated[int, typer.Option(help="How many records to show.", min=0)] = 3,
+    formats: Annotated[bool, typer.Option("--formats", help="List the formats that are read, and leave.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 also if single records cannot be read.")
     ] = False,
@@ -183,6 +113,11 @@ def inspect(
     No model is asked; only --save writes anything. Exit code 1: the file cannot be read as judgments without further
     options (see the problems); with --strict also if single records cannot be read.
     """
+    if formats:
+        echo_lines([*known_formats(), "any table of verdicts, by a mapping of its columns (metajudge import FILE)"])
+        return
+    if not inputs:
+        raise ConfigurationError("name a file or a folder, or give --formats for the list of what is read")
     mapping = mapping_of(maps, values, judge)
     right = labelling.rule
     found = [
@@ -191,6 +126,7 @@ def inspect(
             mapping,
             records=records,
             prefix_ids=prefix_ids,
+            judge=stem_of(name),
             join=lambda source: labelling.join(source, values),
             right=right,
         )

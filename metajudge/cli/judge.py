@@ -19,7 +19,7 @@ from metajudge.files.output import check_apart
 from metajudge.judging.judges import Game, Grading
 from metajudge.judging.records import Rule, judgment_of
 from metajudge.judging.run import JudgeTotals, estimate_judging, grade_items, judge_items, was_asked
-from metajudge.readers.jsonl import to_line
+from metajudge.reading.jsonl import to_line
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import OrderedFile, write_lines

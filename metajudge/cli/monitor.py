@@ -18,7 +18,7 @@ from metajudge.monitor.records import queue_picks, read_decisions, record_alarms
 from metajudge.monitor.report import PromiseReport, Watched, reports_on
 from metajudge.monitor.sampling import Pick, Purpose, pick
 from metajudge.outcomes.sending import webhook_of
-from metajudge.readers.lines import Reject
+from metajudge.reading.containers.lines import Reject
 from metajudge.runs.exit_codes import ExitCode
 from metajudge.settings import Settings
 from metajudge.store import Store

@@ -21,7 +21,7 @@ from metajudge.settings import DEFAULT_STORE, Settings
 from metajudge.types.location import StoreLocation, copy_first, store_location
 
 if TYPE_CHECKING:
-    from metajudge.readers.lines import Reject
+    from metajudge.reading.containers.lines import Reject
     from metajudge.report.document import Report
 
 

@@ -18,8 +18,8 @@ from metajudge.peers.figures import MEASURES
 from metajudge.peers.findings import IncludeSelf, PeerFindings
 from metajudge.peers.influence import Influence
 from metajudge.peers.run import PeersResult, PeersTotals, estimate_peers, run_peers
-from metajudge.readers.lines import Reject
-from metajudge.readers.questions import read_questions
+from metajudge.reading.containers.lines import Reject
+from metajudge.reading.questions import read_questions
 from metajudge.report.tables import table_to_text
 from metajudge.runs.exit_codes import RunCounts, exit_code
 from metajudge.runs.loop import Stop

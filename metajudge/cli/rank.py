@@ -10,7 +10,7 @@ import typer
 from metajudge.cli.inputs import AS_THEY_ARE, Reading, reads_items
 from metajudge.cli.options import JsonOption, refuse_bad_lines
 from metajudge.errors import UnprovenError
-from metajudge.readers.ranking_files import read_ranking_file
+from metajudge.reading.rankings import read_ranking_file
 from metajudge.report.document import Cell
 from metajudge.report.tables import Head, table_to_text, table_with
 from metajudge.runs.exit_codes import ExitCode

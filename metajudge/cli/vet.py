@@ -22,7 +22,8 @@ from metajudge.errors import ConfigurationError, MetajudgeError, OpenQuestionsEr
 from metajudge.files.addresses import near, transfer
 from metajudge.files.output import check_apart, check_writable, write_text
 from metajudge.panels.config import PanelConfig
-from metajudge.readers import JudgmentSource
+from metajudge.reading import JudgmentSource
+from metajudge.reading.seen import example_of
 from metajudge.runs.exit_codes import exit_code
 from metajudge.runs.loop import Stop
 from metajudge.runs.outputs import results_file
@@ -209,7 +210,9 @@ def vet(
     summary.total_s = time.monotonic() - STARTED
     words = words_of(inputs, agents.config, agents.agent, store)
     reached = reached_by(bars, summary, results.labels)
-    told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()))
+    first = None if as_json else source.first()
+    example = None if first is None else example_of(first)
+    told = Told(summary, results.labels, panel, rejects, reached, words, report or ([page] if page else ()), example)
     if results.watcher is not None and results.watcher.judgments:
         try:
             told.write_reports(results.watcher, inputs)
@@ -337,7 +340,7 @@ def _rewards(inputs: list[str], calibration: "Calibration | None") -> "Sequence[
     """Reward models' scores beside the input, if the calibration uses them."""
     if calibration is None or "rewards" not in calibration.identity.signals:
         return None
-    from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+    from metajudge.reading.rewards import find_reward_scores, read_reward_scores
 
     files = [found for found in map(find_reward_scores, map(Path, inputs)) if found is not None]
     return [score for file in files for score in read_reward_scores(file)] or None

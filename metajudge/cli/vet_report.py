@@ -45,6 +45,7 @@ class Told:
         rejects: the file of bad lines.
         words: what stands in suggested commands in place of placeholders; see :func:`words_of`.
         reports: the files of the report.
+        example: a judgment as it was read; it has texts, and is kept nowhere.
     """
 
     summary: VetSummary
@@ -54,12 +55,13 @@ class Told:
     reached: Sequence[Reached] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     reports: Sequence[Path] = ()
+    example: str | None = None
 
     def print_text(self) -> None:
         """Prints counts, accuracy by the labels, calls and cost, and the next step."""
         console = Console(highlight=False, emoji=False)
         answer = list(answer_lines(self.summary, self.labels))
-        for line in [*answer, *self._found(), ""] if answer else []:
+        for line in [*self._found(), "", *answer, ""] if answer else []:
             console.print(line, soft_wrap=True, markup=False)
         console.print(vetted_by(self.summary, self.panel), soft_wrap=True, markup=False)
         table = Table(box=None)
@@ -77,8 +79,7 @@ class Told:
 
     def _found(self) -> list[str]:
         """What the input holds, and what its labels give."""
-        lines = [*self.summary.found, *([self.summary.fitted] if self.summary.fitted else [])]
-        return ["", *lines] if lines else []
+        return [*self.summary.found, *filter(None, (self.example, self.summary.fitted))]
 
     def _read_first(self) -> list[str]:
         """The first ones to read."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from metajudge.errors import InputError
-from metajudge.readers.assessment_tables import ENDINGS, assessment_lines
+from metajudge.runs.assessment_tables import ENDINGS, assessment_lines
 from metajudge.types import Assessment
 
 M = TypeVar("M", bound=BaseModel)

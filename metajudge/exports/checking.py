@@ -263,7 +263,7 @@ def _load_file(work: Work, path: Path, part: str, name: str, schemas: dict[str, 
         wrong.append(f"label is {columns.get('label', 'absent')}, not true or false")
     if wrong:
         return f": {'; '.join(wrong)}"
-    texts = {side: f'"{side}"' if columns[side] == _TEXT else f'"{side}"[-1].content' for side in ("prompt", *answers)}
+    texts = {side: _text(side, columns[side]) for side in ("prompt", *answers)}
     prompt, chosen, rejected = texts["prompt"], texts[answers[0]], texts.get("rejected", "NULL")
     given = {
         column: f'"{column}"::{kind}' if column in columns else "NULL"
@@ -280,6 +280,14 @@ def _load_file(work: Work, path: Path, part: str, name: str, schemas: dict[str, 
             length({chosen}), length({rejected}), {question}, {given["cluster"]}, {given["item_id"]}
         FROM {source}""")
     return None
+
+
+def _text(side: str, kind: str) -> str:
+    """SQL of a side's text: of one message that calls nothing its content, of more all of them as JSON."""
+    if kind == _TEXT:
+        return f'"{side}"'
+    calls = f'"{side}"[1].tool_calls IS NULL' if "tool_calls" in kind else "true"
+    return f"""CASE WHEN len("{side}") = 1 AND {calls} THEN "{side}"[1].content ELSE to_json("{side}")::VARCHAR END"""
 
 
 _REPEATED: Final = (

@@ -23,8 +23,8 @@ from metajudge.exports.request import ExportRequest, Format, Kind, Pairing, Reco
 from metajudge.exports.responses import pair_responses
 from metajudge.exports.workspace import MEMORY, FunnelStep, Noted, Work, Workspace, named_rows, only
 from metajudge.installation import __version__
-from metajudge.readers import FieldMap, JudgmentSource, open_judgments
-from metajudge.readers.saved_maps import FILE_NAME as MAPS_FILE
+from metajudge.reading import FieldMap, JudgmentSource, open_judgments
+from metajudge.reading.saved_maps import FILE_NAME as MAPS_FILE
 from metajudge.types import Assessment, Judgment, digest
 from metajudge.types.location import PostgresUrl, StoreLocation, store_location
 
@@ -77,7 +77,7 @@ def card(request: ExportRequest, stats: Mapping[str, Any], files: Mapping[str, M
         title=title,
         request=request,
         stats={"unit": None, **stats, "splits": splits},
-        columns=columns_of(request),
+        columns=columns_of(request, stats.get("messages")),
         rules=_RULES,
         pairings=_PAIRINGS,
     )
@@ -104,7 +104,7 @@ def _header(
         ],
         "dataset_info": {
             "description": f"Content digest: {digest({name: file['sha256'] for name, file in files.items()})}",
-            "features": [_feature(column) for column in columns_of(request)],
+            "features": [_feature(column) for column in columns_of(request, stats.get("messages"))],
             # ``datasets`` finds an earlier export in its cache by the folder's name and by these figures.
             "splits": [
                 {
@@ -120,10 +120,17 @@ def _header(
 
 
 def _feature(column: Column) -> dict[str, Any]:
-    if column.kind == "messages":  # objects of their own: YAML would write shared ones as references
-        fields = [{"name": name, "dtype": "string"} for name in ("role", "content")]
-        return {"name": column.name, "list": fields}
+    if column.kind in ("messages", "tools"):  # objects of their own: YAML would write shared ones as references
+        calls = [*_texts("id", "type"), {"name": "function", "struct": _texts("name", "arguments")}]
+        more = (
+            [{"name": "tool_calls", "list": calls}, *_texts("tool_call_id", "name")] if column.kind == "tools" else []
+        )
+        return {"name": column.name, "list": [*_texts("role", "content"), *more]}
     return {"name": column.name, **({"list": "string"} if column.kind == "strings" else {"dtype": column.kind})}
+
+
+def _texts(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "dtype": "string"} for name in names]
 
 
 _LENGTHS = """
@@ -222,7 +229,7 @@ def export(
         judgments: files and folders, an open source, or objects: what the assessments were made from.
         calibration: for a guarantee that is stored in the calibration and not in the assessments.
         decontaminate: benchmark files; rows that share a run of words with one of their items are dropped.
-        mapping: for files of judgments, which column is what (:func:`metajudge.readers.open_judgments`).
+        mapping: for files of judgments, which column is what (:func:`metajudge.reading.open_judgments`).
         prefix_ids: put a file's name before its ids, as was done when they were vetted.
         watch: called at every stage.
 
@@ -360,13 +367,14 @@ def _write(
     rows = {part: notes["rows"].get(part, 0) for part in request.parts}
     if not sum(rows.values()):
         raise InputError(nothing_left(steps))
-    unit = splitting.unit_of(work, request)
+    unit, spoken = splitting.unit_of(work, request), formats.spoken_in(work, request)
     stats = {
         "metajudge_version": __version__,
         "request": request.model_dump(mode="json"),
         "steps": [step.to_json() for step in steps],
         **{name: value for name, value in notes.items() if name != "rows"},
         **({} if unit == QUESTION else {"unit": unit}),
+        **({} if spoken is None else {"messages": spoken}),
         **figures(work, request),
     }
     with workspace.readable_errors():

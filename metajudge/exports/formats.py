@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,13 @@ LONG: Final = 2 * PIECE
 
 _LENGTHS: Final = "SELECT item_no, coalesce(strlen(question) + strlen(responses), 0) AS size FROM items"
 _MESSAGE: Final = "{{'role': '{role}', 'content': {content}}}"
-_MESSAGES: Final = 'STRUCT("role" VARCHAR, "content" VARCHAR)[]'
+_PLAIN: Final = '"role" VARCHAR, "content" VARCHAR'
+_CALLS: Final = '"id" VARCHAR, "type" VARCHAR, "function" STRUCT("name" VARCHAR, "arguments" VARCHAR)'
+_MESSAGES: Final = {
+    "messages": f"STRUCT({_PLAIN})[]",
+    "tools": f'STRUCT({_PLAIN}, "tool_calls" STRUCT({_CALLS})[], "tool_call_id" VARCHAR, "name" VARCHAR)[]',
+}
+"""Kind of a column of messages -> its type: those with tools have more fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +66,51 @@ PROVENANCE: Final = (
 _SYSTEM: Final = "CASE WHEN system IS NULL THEN prompt ELSE system || chr(10) || chr(10) || prompt END"
 
 
-def columns_of(request: ExportRequest) -> tuple[Column, ...]:
-    """All columns of a format, the texts first."""
-    return (*_text_columns(request.format, request.kind), *PROVENANCE)
+def spoken_in(work: Work, request: ExportRequest) -> str | None:
+    """``tools`` where a row's messages call tools, ``messages`` where rows are conversations; None for texts."""
+    if request.kind is Kind.JUDGMENTS:
+        return None
+    several, calls = only(
+        work,
+        """SELECT count(*) FILTER (talk(i.conversation) OR i.replies IS NOT NULL), count(*) FILTER (
+            regexp_matches(concat(i.conversation, i.replies), '"tool_call|"role": ?"tool"'))
+            FROM ordered o JOIN items i USING (item_no)""",
+    )
+    return "tools" if several and calls else "messages" if several else None
 
 
-def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
-    user = _MESSAGE.format(role="user", content="prompt")
-    start = f"[{user}]"
-    if kind is Kind.JUDGMENTS:
-        start = f"[{_MESSAGE.format(role='system', content='system')}, {user}]"
-    answer = {side: f"[{_MESSAGE.format(role='assistant', content=side)}]" for side in ("chosen", "rejected")}
+def columns_of(request: ExportRequest, spoken: str | None = None) -> tuple[Column, ...]:
+    """All columns of a format, the texts first.
+
+    Args:
+        spoken: what the rows are (:func:`spoken_in`): conversations are messages in every format.
+    """
+    return (*_text_columns(request.format, request.kind, spoken), *PROVENANCE)
+
+
+def _text_columns(layout: Format, kind: Kind, spoken: str | None) -> tuple[Column, ...]:
+    shape = spoken or "messages"
+
+    def listed(*messages: str) -> str:
+        """SQL of messages; each a text, or the JSON of several where there is one."""
+        return f"list_concat({', '.join(messages)})::{_MESSAGES[shape]}"
+
+    start, answer = _spoken(kind, spoken)
     prompt = Column("prompt", _SYSTEM, "string", "what was asked")
     pair = {"prompt": "what was asked", "chosen": "the preferred answer", "rejected": "the other one"}
+    single = {"prompt": start, **answer}
+    as_messages = layout is Format.TRL_CONVERSATIONAL or spoken is not None
+    texts = {
+        name: Column(name, f"{single[name]}::{_MESSAGES[shape]}", shape, said)
+        if as_messages
+        else Column(name, _SYSTEM if name == "prompt" else name, "string", said)
+        for name, said in pair.items()
+    }
     match layout:
-        case Format.TRL_CONVERSATIONAL:
-            texts = {"prompt": start, **answer}
-            return tuple(Column(name, f"{texts[name]}::{_MESSAGES}", "messages", said) for name, said in pair.items())
         case Format.ULTRAFEEDBACK:
-            better, worse = (f"list_concat({start}, {answer[side]})::{_MESSAGES}" for side in ("chosen", "rejected"))
+            if spoken:  # the messages have what came before
+                prompt = replace(prompt, expression="coalesce(last_asked(asked), prompt)")
+            better, worse = (listed(start, answer[side]) for side in ("chosen", "rejected"))
             if kind is Kind.RESPONSES:
                 scores = ("coalesce(chosen_grade, (2 + margin) / 4)", "coalesce(rejected_grade, (2 - margin) / 4)")
             else:
@@ -86,16 +118,43 @@ def _text_columns(layout: Format, kind: Kind) -> tuple[Column, ...]:
             return (
                 prompt,
                 Column("prompt_id", f"sha256({_SYSTEM})", "string", "SHA-256 of the prompt"),
-                Column("chosen", better, "messages", "the conversation with the preferred answer"),
-                Column("rejected", worse, "messages", "the conversation with the other one"),
-                Column("messages", better, "messages", "the same as chosen"),
+                Column("chosen", better, shape, "the conversation with the preferred answer"),
+                Column("rejected", worse, shape, "the conversation with the other one"),
+                Column("messages", better, shape, "the same as chosen"),
                 Column("score_chosen", scores[0], "float64", "see below"),
                 Column("score_rejected", scores[1], "float64", "see below"),
             )
         case Format.KTO:
-            completion = Column("completion", "chosen", "string", "an answer")
-            return (prompt, completion, Column("label", "label", "bool", "whether it is desired"))
-    return (prompt, *(Column(side, side, "string", pair[side]) for side in answer))
+            completion = replace(texts["chosen"], name="completion", meaning="an answer")
+            return (texts["prompt"], completion, Column("label", "label", "bool", "whether it is desired"))
+    return tuple(texts.values())
+
+
+def _spoken(kind: Kind, spoken: str | None) -> tuple[str, dict[str, str]]:
+    """SQL of the messages of the prompt and of each side; a text is the only message of its side."""
+    wide = spoken == "tools"
+
+    def one(role: str, content: str) -> str:
+        message = _MESSAGE.format(role=role, content=content)
+        return (
+            f"[{message}]"
+            if not wide
+            else f"[{message[:-1]}, 'tool_calls': NULL, 'tool_call_id': NULL, 'name': NULL}}]"
+        )
+
+    def several(json: str, text: str) -> str:
+        read = f"{'called' if wide else 'uttered'}({json})"
+        return f"CASE WHEN {'talk' if json == 'asked' else 'spoken'}({json}) THEN {read} ELSE {text} END"
+
+    start = one("user", "prompt")
+    if kind is Kind.JUDGMENTS:
+        start = f"[{_MESSAGE.format(role='system', content='system')}, {start[1:-1]}]"
+    answer = {side: one("assistant", side) for side in ("chosen", "rejected")}
+    if spoken is None:
+        return start, answer
+    ends = f"list_concat({'called' if wide else 'uttered'}(asked), CASE WHEN ends(asked) THEN {start} ELSE [] END)"
+    prompt = f"CASE WHEN talk(asked) THEN {ends} ELSE {start} END"
+    return prompt, {side: several(f"{side}_said", text) for side, text in answer.items()}
 
 
 def order_rows(work: Work) -> dict[str, int]:
@@ -167,7 +226,8 @@ def _rows(work: Work, request: ExportRequest, which: str) -> str:
     first, last = only(work, f"SELECT min(item_no), max(item_no) FROM ordered WHERE {which}")
     source = f"""(SELECT e.*, o.position, o.cluster, o.flags, o.chosen_length, o.rejected_length
         FROM entries e JOIN ordered o USING (entry_id) WHERE {which} AND e.item_no BETWEEN {first} AND {last})"""
-    selected = ", ".join(f'{column.expression} AS "{column.name}"' for column in columns_of(request))
+    columns = columns_of(request, spoken_in(work, request))
+    selected = ", ".join(f'{column.expression} AS "{column.name}"' for column in columns)
     return f"""SELECT {selected} FROM ({texts_of(request.kind, source)}
         WHERE i.item_no BETWEEN {first} AND {last}) ORDER BY position"""
 
@@ -210,6 +270,8 @@ SELECT e.*, i.item_id, i.category, NULL::VARCHAR AS system, i.question, i.questi
     json_extract_string(i.responses, '$."' || e.chosen_ref || '"') AS chosen,
     json_extract_string(i.responses, '$."' || e.rejected_ref || '"') AS rejected,
     e.chosen_ref AS chosen_id, e.rejected_ref AS rejected_id,
+    i.conversation AS asked, json_extract(i.replies, '$."' || e.chosen_ref || '"')::VARCHAR AS chosen_said,
+    json_extract(i.replies, '$."' || e.rejected_ref || '"')::VARCHAR AS rejected_said,
     json_extract_string(i.models, '$."' || e.chosen_ref || '"') AS chosen_model,
     json_extract_string(i.models, '$."' || e.rejected_ref || '"') AS rejected_model
 FROM {entries} e JOIN items i ON i.item_no = e.item_no"""

@@ -16,9 +16,9 @@ from metajudge.exports.request import ExportRequest, Kind, Rule
 from metajudge.exports.store_intake import ITEMS, PROMISED, TOLD, Table, assessments_of, copy_from_store, judgments_of
 from metajudge.exports.verdicts import verdict_text
 from metajudge.exports.workspace import Work, only
-from metajudge.readers import JudgmentSource
-from metajudge.readers.lines import Reject
-from metajudge.readers.people import PeopleCount
+from metajudge.reading import JudgmentSource
+from metajudge.reading.containers.lines import Reject
+from metajudge.reading.people import PeopleCount
 from metajudge.types import Assessment, Item, Judgment, Label
 from metajudge.types.label import combined, labels_in, settled
 from metajudge.types.location import StoreLocation
@@ -43,7 +43,7 @@ _COUNTS: Final = (
 )
 _TAKEN: Final = {*TOLD, *PROMISED}
 _ITEM: Final = {"label", "models", "scale", "question_id"}
-_CONTENT: Final = {"question", "responses"}
+_CONTENT: Final = {"question", "responses", "conversation", "replies"}
 _JUDGMENT: Final[dict[str, Any]] = {
     **dict.fromkeys(("verdict", "order", "labels", "meta"), True),
     "item": {"labels", "question_id"},

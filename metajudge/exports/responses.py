@@ -134,7 +134,8 @@ def _gather(work: Work) -> None:
     work.execute("""
         CREATE OR REPLACE TABLE pooled AS
         WITH single AS (
-            SELECT i.item_no, i.item_id, i.question, i.responses, i.models, json_keys(i.responses)[1] AS response,
+            SELECT i.item_no, i.item_id, i.question, i.responses, i.models, i.replies,
+                json_keys(i.responses)[1] AS response,
                 CASE WHEN regexp_matches(i.item_id, '^[A-Za-z0-9 _.:/|#@-]+$') THEN i.item_id
                     ELSE md5(i.item_id)[:16] END AS name
             FROM items i SEMI JOIN graded USING (item_no) WHERE len(json_keys(i.responses)) = 1
@@ -145,11 +146,14 @@ def _gather(work: Work) -> None:
         CREATE OR REPLACE TABLE combined AS
         SELECT p.head, any_value(h.item_id) AS item_id,
             json_group_object(name, json_extract_string(responses, {path}))::VARCHAR AS responses,
-            json_group_object(name, json_extract_string(models, {path}))::VARCHAR AS models
+            json_group_object(name, json_extract_string(models, {path}))::VARCHAR AS models,
+            CASE WHEN bool_or(replies IS NOT NULL) THEN
+                json_group_object(name, json_extract(replies, {path}))::VARCHAR END AS replies
         FROM (SELECT * FROM pooled ORDER BY item_no) p JOIN (SELECT item_no AS head, item_id FROM items) h USING (head)
         GROUP BY p.head""")
     work.execute("""
-        UPDATE items SET responses = c.responses, models = c.models FROM combined c WHERE items.item_no = c.head""")
+        UPDATE items SET responses = c.responses, models = c.models, replies = c.replies
+        FROM combined c WHERE items.item_no = c.head""")
     work.execute(f"""
         UPDATE judgments SET item_id = c.item_id, response_finish = CASE WHEN response_finish IS NULL THEN NULL ELSE
             json_object(p.name, json_extract_string(response_finish, {path}))::VARCHAR END

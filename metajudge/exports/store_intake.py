@@ -86,7 +86,7 @@ class Table:
         append(work, f"INSERT INTO {self.name}", self.columns, rows, self.query, self.payload)
 
 
-_ITEM_TEXTS: Final = ("question", "responses", "models", "scale", "question_id")
+_ITEM_TEXTS: Final = ("question", "responses", "models", "scale", "question_id", "conversation", "replies")
 ITEMS: Final = Table(
     "items",
     ("item_no", "item_id", "category", "item_digest", "payload"),
@@ -111,13 +111,14 @@ def judgments_of(request: ExportRequest) -> Table:
             {", ".join(f"{f'payload.{name}' if taken else 'NULL::VARCHAR'} AS {name}" for name in texts)},
             coalesce({finish}) AS finish, CASE WHEN json_type(payload.meta.response_finish) = 'OBJECT'
                 THEN payload.meta.response_finish::VARCHAR END AS response_finish,
-            payload.item.labels AS people, coalesce({stated}) AS question_id FROM given""",
+            payload.item.labels AS people, coalesce({stated}) AS question_id,
+            payload.item.conversation AS conversation FROM given""",
         {
             **{name: "VARCHAR" for name in texts if taken},
             **{name: ["VARCHAR"] for name in ("order", "labels")},
             "verdict": "JSON",
             "meta": {**dict.fromkeys([*FINISHES, *units], "VARCHAR"), "response_finish": "JSON"},
-            "item": {"labels": "VARCHAR", "question_id": "VARCHAR"},
+            "item": dict.fromkeys(("labels", "question_id", "conversation"), "VARCHAR"),
         },
     )
 
@@ -261,6 +262,11 @@ class _Intake:
                 SELECT item_digest, max(question_id) AS question_id FROM judgments WHERE question_id IS NOT NULL
                 GROUP BY 1) stated
             WHERE stated.item_digest = items.item_digest""")
+        work.execute("""
+            UPDATE items SET conversation = j.conversation FROM (
+                SELECT item_digest, arg_max(conversation, judgment_no) AS conversation FROM judgments
+                WHERE conversation IS NOT NULL GROUP BY 1) j
+            WHERE j.item_digest = items.item_digest""")
 
     def _take_payloads(self) -> None:
         """Adds to the assessments what their payloads say of panel, rubric and guarantee."""

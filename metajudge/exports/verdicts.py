@@ -13,6 +13,13 @@ _FUNCTION_WORDS = (
 )
 
 
+_CALLED = (
+    '[{"role": "VARCHAR", "content": "VARCHAR", "tool_call_id": "VARCHAR", "name": "VARCHAR", '
+    '"tool_calls": [{"id": "VARCHAR", "name": "VARCHAR", "arguments": "VARCHAR"}]}]'
+)
+"""Structure of the messages of a record."""
+
+
 def verdict_text(verdict: AnyVerdict | None) -> str | None:
     """A verdict as the tables have it: ``A>B`` for a pairwise one, JSON for every other one."""
     if verdict is None:
@@ -30,6 +37,10 @@ def define(work: Work) -> None:
     - ``winner(verdict)``: the preferred id; NULL for ties, shared first places, grades, categories and absent verdicts.
     - ``right_by_label(verdict, label)``: as :attr:`metajudge.types.Judgment.correct`, for verdicts that compare.
     - ``normal(text)``: NFC, lower case, without white space: two texts that are the same so, are the same.
+    - ``spoken(json)``: whether messages have the roles that TRL takes; ``talk(json)``: whether they are also a
+      conversation, in which every message of the user but the last is answered; ``ends(json)``: whether an answer is
+      its last message; ``last_asked(json)``: its last question.
+    - ``uttered(json)``, ``called(json)``: messages as roles and texts, and with their calls of tools.
     - ``looks_cut(text)``: whether a text ends in the middle: an open code fence; a comma, an open bracket, a dash or a
       function word at the end of 80 characters or more; or prose of 400 characters or more whose last line runs on for
       80 characters and stops at a plain word.
@@ -49,6 +60,20 @@ def define(work: Work) -> None:
         "THEN coalesce(winner(v) = winner(label), false) END",
         "normal(t)": "replace(replace(replace(replace(replace(lower(nfc_normalize(t)), ' ', ''), chr(10), ''), "
         "chr(9), ''), chr(13), ''), chr(160), '')",
+        "roles(m)": "json_extract_string(m, '$[*].role')",
+        "spoken(m)": "coalesce(len(roles(m)) > 0 AND "
+        "list_has_all(['system', 'user', 'assistant', 'tool'], roles(m)), false)",
+        "talk(m)": "spoken(m) AND list_contains(roles(m), 'user') AND "
+        "NOT contains(array_to_string(roles(m), ','), 'user,user')",
+        "ends(m)": "roles(m)[-1] = 'assistant'",
+        "last_asked(m)": 'list_filter(from_json(m, \'[{"role": "VARCHAR", "content": "VARCHAR"}]\'), '
+        "lambda one: one.role = 'user')[-1].content",
+        "uttered(m)": 'list_transform(from_json(m, \'[{"role": "VARCHAR", "content": "VARCHAR"}]\'), '
+        "lambda one: {'role': one.role, 'content': coalesce(one.content, '')})",
+        "called(m)": f"list_transform(from_json(m, '{_CALLED}'), lambda one: "
+        "{'role': one.role, 'content': coalesce(one.content, ''), 'tool_calls': list_transform(one.tool_calls, "
+        "lambda call: {'id': call.id, 'type': 'function', 'function': {'name': call.name, 'arguments': "
+        "call.arguments}}), 'tool_call_id': one.tool_call_id, 'name': one.name})",
         "looks_cut(t)": "((length(t) - length(replace(t, '```', ''))) // 3) % 2 = 1 "
         "OR (length(t) >= 80 AND regexp_matches(right(t, 24), "
         f"'(?i)(?:[,(\\[{{\u2013\u2014]|\\s(?:{_FUNCTION_WORDS}))\\s*$')) "

@@ -12,7 +12,7 @@ from metajudge.judging.judges import Game, Grading, GradingJudge, Orders, Pairwi
 from metajudge.judging.records import Rule, combined_judgment, game_id, judgment_of
 from metajudge.panels.config import PanelConfig
 from metajudge.providers.model import ModelRequest
-from metajudge.readers.reasons import ItemLike, as_record
+from metajudge.reading.reasons import ItemLike, as_record
 from metajudge.runs.estimate import REASONING_TOKENS, Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import RunCounts
 from metajudge.runs.loop import Job, Stop, run_all

@@ -14,9 +14,9 @@ from metajudge.monitor.drift import Audit, Decision
 from metajudge.monitor.report import PromiseReport, Tally, Watched, reports_on
 from metajudge.monitor.sampling import Pick
 from metajudge.monitor.stored import promises
-from metajudge.readers.lines import Reject, Source
-from metajudge.readers.reader import each, split
-from metajudge.readers.tables import json_lines
+from metajudge.reading.containers.lines import Reject, Source
+from metajudge.reading.containers.tables import json_lines
+from metajudge.reading.reader import each, split
 from metajudge.reviews.opening import Reviewed
 from metajudge.reviews.review import Review, ReviewOrigin
 from metajudge.store import Store

@@ -13,8 +13,8 @@ from pydantic import ValidationError, model_validator
 from metajudge.errors import InputError
 from metajudge.peers.record import Groups, refuse_repeated
 from metajudge.peers.table import places_of
-from metajudge.readers.questions import Name
-from metajudge.readers.reasons import reason_of
+from metajudge.reading.questions import Name
+from metajudge.reading.reasons import reason_of
 from metajudge.stats.arrays import Bools, Floats
 from metajudge.types.frozen import Frozen
 

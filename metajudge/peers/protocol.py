@@ -21,7 +21,7 @@ from metajudge.peers.record import Ballot, PeerAnswer
 from metajudge.prompts.reply_form import MAX_ANALYSIS_WORDS
 from metajudge.prompts.versions import FIRST
 from metajudge.providers.model import Model, Parameters, request_key
-from metajudge.readers.questions import Question
+from metajudge.reading.questions import Question
 from metajudge.types import Failure, digest, valid_text
 
 _DOMAINS = packaged("peers", "domains")

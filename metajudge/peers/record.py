@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from metajudge.errors import InputError
-from metajudge.readers.lines import Reject, Source, read_lines
-from metajudge.readers.questions import Name
-from metajudge.readers.reader import each, split
+from metajudge.reading.containers.lines import Reject, Source, read_lines
+from metajudge.reading.questions import Name
+from metajudge.reading.reader import each, split
 from metajudge.types import Failure
 from metajudge.types.frozen import Finite
 

@@ -27,7 +27,7 @@ from metajudge.peers.protocol import (
 )
 from metajudge.peers.record import Ballot, PeerAnswer, counted_ballots
 from metajudge.providers.model import Model
-from metajudge.readers.questions import Question, Questions, as_questions
+from metajudge.reading.questions import Question, Questions, as_questions
 from metajudge.runs.estimate import (
     CHARACTERS_PER_TOKEN,
     EXPLANATION_TOKENS,

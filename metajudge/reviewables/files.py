@@ -9,8 +9,8 @@ import orjson
 
 from metajudge.errors import InputError
 from metajudge.files.tables import unescaped, write_table
-from metajudge.readers.lines import Line, Source, read_lines
-from metajudge.readers.tables import csv_table
+from metajudge.reading.containers.lines import Line, Source, read_lines
+from metajudge.reading.containers.sheets import csv_table
 from metajudge.reviewables.reviewable import Answer
 from metajudge.reviewables.sheet import Sheet
 from metajudge.reviews.deciding import number_in

@@ -18,8 +18,8 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from metajudge.errors import InputError, OutputError
-from metajudge.readers.assessment_tables import ENDINGS, arrow, write_table
-from metajudge.readers.reasons import reason_of
+from metajudge.reading.reasons import reason_of
+from metajudge.runs.assessment_tables import ENDINGS, arrow, write_table
 
 R = TypeVar("R", bound=BaseModel)
 

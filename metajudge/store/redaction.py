@@ -16,7 +16,7 @@ _UNLABELLED: Final[dict[str, Any]] = {"label": None, "labels": (), "metadata": N
 
 
 def redact_item(payload: str) -> str:
-    """An item's payload without question, responses, reference, conversation and metadata; labels stay."""
+    """An item's payload without question, responses, messages, reference and metadata; labels stay."""
     item: dict[str, Any] = orjson.loads(payload)
     item["question"] = FORGOTTEN
     item["responses"] = dict.fromkeys(item["responses"], FORGOTTEN)
@@ -39,9 +39,10 @@ def redact_judgment(payload: str) -> str:
 
 
 def _redact_beside(item: dict[str, Any]) -> None:
-    for message in item.get("conversation", ()):
-        message["content"] = FORGOTTEN
-    item.pop("metadata", None)
+    if "conversation" in item:
+        item["conversation"] = [{"role": one["role"], "content": FORGOTTEN} for one in item["conversation"]]
+    for name in ("replies", "metadata"):
+        item.pop(name, None)
 
 
 def redact_review(payload: str) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from metajudge.readers.own_notes import AGENT
+from metajudge.reading.own_notes import AGENT
 from metajudge.systems.system import Found, Note, System, SystemCallError, Wrote, is_uuid, utc
 
 PAGE = 100

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from metajudge.errors import ConfigurationError
 from metajudge.files.packaged import packaged
-from metajudge.readers.own_notes import KEY
+from metajudge.reading.own_notes import KEY
 from metajudge.systems.argilla import Argilla
 from metajudge.systems.langfuse import Langfuse
 from metajudge.systems.langsmith import LangSmith

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from metajudge.errors import ConfigurationError
-from metajudge.readers.own_notes import is_ours
+from metajudge.reading.own_notes import is_ours
 from metajudge.systems.system import Connection, Found, Note, System, SystemCallError, Wrote, answers_of, utc
 
 SCORES = "/api/public/v3/scores"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from metajudge.errors import ConfigurationError, MetajudgeError
-from metajudge.readers.own_notes import KEY, NAME
+from metajudge.reading.own_notes import KEY, NAME
 from metajudge.types import Assessment, digest
 
 __all__ = ["NAME", "Found", "Note", "SystemCallError", "Wrote", "answers_of", "is_uuid", "note_of", "utc"]

@@ -16,7 +16,7 @@ from metajudge.types.assessment import (
 from metajudge.types.calls import CallRecord, FinishReason, Reply
 from metajudge.types.decision import Absent, Action, Decision, DecisionInputs
 from metajudge.types.digests import digest, json_bytes, text_digest, valid_text
-from metajudge.types.judgment import Item, Judgment, Message, letters
+from metajudge.types.judgment import Item, Judgment, Message, ToolCall, letters
 from metajudge.types.label import Label, majority
 from metajudge.types.right import Right, default_right, is_right, parse_right
 from metajudge.types.spent import TokenUsage
@@ -67,6 +67,7 @@ __all__ = [
     "Status",
     "ToDo",
     "TokenUsage",
+    "ToolCall",
     "Usage",
     "Verdict",
     "VerdictKind",

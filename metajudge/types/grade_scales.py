@@ -12,6 +12,7 @@ FEWEST: Final = 10
 """Items without a declared scale from which the grades on them say which scale they are on."""
 _TOPS: Final = (1.0, 5.0, 7.0, 10.0, 100.0)
 """The highest grades of usual scales."""
+_FEW: Final = 10.0
 _UNUSED: Final = 1.6
 """Up to 10, a scale whose highest grade is so many times that of another is another one."""
 
@@ -42,16 +43,19 @@ class Grades:
 def one_scale(first: Grades, second: Grades) -> bool:
     """Whether nothing says that grades are on two scales.
 
-    They are where both vary on at least :data:`FEWEST` items, and: their highest grades are those of different usual
+    They are where all of one are up to 10, and all of the other above. They are, too, where both vary on at least
+    :data:`FEWEST` items, and: their highest grades are those of different usual
     scales (1, 5, 7, 10, 100), or far apart below 10; or one goes about as far below 0 as above, and the other does not;
     or one begins and ends a grade above the other, which begins with 0.
     """
+    lower, upper = sorted((first, second), key=lambda one: (one.highest, one.lowest))
+    if lower.items and lower.highest <= _FEW < upper.lowest:
+        return False
     if any(len(one.items) < FEWEST or one.lowest == one.highest for one in (first, second)):
         return True
-    lower, upper = sorted((first, second), key=lambda one: (one.highest, one.lowest))
     if _top(lower.highest) != _top(upper.highest) or _two_sided(lower) != _two_sided(upper):
         return False
-    if lower.highest > 1 and upper.highest <= 10 and upper.highest >= _UNUSED * lower.highest:
+    if lower.highest > 1 and upper.highest <= _FEW and upper.highest >= _UNUSED * lower.highest:
         return False
     return not (lower.lowest == 0 and upper.lowest == 1 and upper.highest == lower.highest + 1)
 

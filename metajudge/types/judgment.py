@@ -7,7 +7,7 @@ from operator import not_
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from orjson import Fragment
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from metajudge.types.digests import json_bytes, raw_digest
 from metajudge.types.frozen import Data, Frozen, left_out
@@ -17,10 +17,14 @@ from metajudge.types.right import DEFAULTS, Right, is_right
 from metajudge.types.verdict import ID_PATTERN, AnyVerdict, Category, Grade, Ranking, Verdict, kind_of, parse_verdict
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
+Name = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strip_whitespace=True)]
+"""Who judged; white space around a name is no part of it."""
+Id = Annotated[NonEmpty, BeforeValidator(lambda given: str(given) if type(given) is int else given)]
+"""A text; a whole number in JSON is taken as its text."""
 ResponseId = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 
 Defaulted: TypeAlias = Literal["judge", "id", "item_id"]
-"""A field of a judgment that was filled in (:mod:`metajudge.readers.loose`)."""
+"""A field of a judgment that was filled in (:mod:`metajudge.reading.loose`)."""
 
 Scale: TypeAlias = tuple[float, float] | tuple[NonEmpty, ...]
 """The lowest and the highest grade, or the categories; the order of categories is from worst to best."""
@@ -31,11 +35,22 @@ BESIDE = frozenset({"labels", "conversation", "metadata", "question_id"})
 """Fields of an item that are no part of what it is."""
 
 
+class ToolCall(Frozen):
+    """A call of a tool, in an assistant's message; its arguments as the text that the model wrote, mostly JSON."""
+
+    name: NonEmpty
+    arguments: str = "{}"
+    id: str | None = left_out("What the message with the result names.")
+
+
 class Message(Frozen):
-    """One message of a conversation."""
+    """One message of a conversation; what a tool answers has the role ``tool``."""
 
     role: NonEmpty
-    content: str
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = left_out("The tools that an assistant calls.", ())
+    tool_call_id: str | None = left_out("The call that a tool answers.")
+    name: str | None = left_out("The tool that answers.")
 
 
 class Item(Frozen):
@@ -46,15 +61,20 @@ class Item(Frozen):
     ``conversation`` and ``metadata`` are no part of the item's digest: several records may carry labels of one item.
     A label by a word that stands for no answer (``"unsure"``) is left out, unless the scale has it.
     ``question_id`` is part of no digest at all: it says which items are no independent observations.
+    A response of several messages is in ``responses`` as one text, with its calls and their results, and in
+    ``replies`` as the messages; ``conversation`` are those before it. What a model thought before it answered is in
+    ``metadata.ID.reasoning``.
     """
 
-    id: NonEmpty
+    id: Id
     question: str
     responses: dict[ResponseId, str] = Field(min_length=1)
     category: str | None = None
     label: Verdict | None = Field(default=None, description="Ground truth, in terms of response ids.")
     reference: str | None = Field(default=None, description="A reference answer, where there is one.")
-    models: dict[str, str] | None = Field(default=None, description="Response id -> the model that wrote it.")
+    models: dict[str, Annotated[str, StringConstraints(strip_whitespace=True)]] | None = Field(
+        default=None, description="Response id -> the model that wrote it."
+    )
     labels: tuple[Label, ...] = left_out("What people say is right, one entry each.", ())
     scale: Scale | None = Field(
         default=None,
@@ -62,10 +82,13 @@ class Item(Frozen):
         exclude_if=not_,  # an empty one is none
     )
     conversation: tuple[Message, ...] = left_out("The messages that `question` contains as text.", ())
+    replies: dict[ResponseId, tuple[Message, ...]] | None = left_out(
+        "Response id -> its messages, where they are more than one text."
+    )
     metadata: Data[dict[str, dict[str, Any]]] | None = left_out(
         "Response id -> what is known of it, such as tokens or latency."
     )
-    question_id: NonEmpty | None = left_out("Items with the same one are one unit of dependence.")
+    question_id: Id | None = left_out("Items with the same one are one unit of dependence.")
 
     @model_validator(mode="before")
     @classmethod
@@ -90,6 +113,7 @@ class Item(Frozen):
             _check_known(self.models, self.responses, "models")
         if self.metadata is not None:
             _check_known(self.metadata, self.responses, "metadata")
+        _check_known(self.replies or (), self.responses, "replies")
         _check_scale(self.scale)
         return self
 
@@ -150,9 +174,9 @@ class Judgment(Frozen):
     """
 
     version: Literal[1] = Field(default=1, description="Version of this record's format.")
-    id: NonEmpty
+    id: Id
     item: Item
-    judge: NonEmpty
+    judge: Name
     verdict: Verdict | None
     no_verdict: NonEmpty | None = Field(default=None, description="Why `verdict` is null; required then.")
     rationale: str = ""

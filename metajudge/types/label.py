@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from metajudge.types.frozen import Frozen, left_out
 from metajudge.types.no_answer import passing as passing
@@ -74,7 +74,7 @@ class Label(Frozen):
     """
 
     value: Verdict
-    annotator: str | None = Field(default=None, min_length=1, exclude_if=lambda given: given is None)
+    annotator: Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)] | None = left_out()
     time: datetime | None = left_out()
     chosen: Chosen | None = left_out()
 

@@ -6,39 +6,19 @@ from functools import lru_cache
 from typing import Final
 
 from metajudge.types.verdict import AnyVerdict, Category
+from metajudge.types.written import LONGEST, WORDS, folded, written
 
-_NEVER: Final = frozenset(
-    (
-        *("na", "n/a", "nan", "nat", "null", "nil", "none", "parse_error", "parsing_error", "parse_failure"),
-        *("parse_failed", "parsing_failed", "unparsable", "unparseable", "unparsed", "not_parsed", "timeout"),
-        *("timed_out", "time_out", "exception", "api_error", "server_error", "request_error", "judge_error"),
-        *("rate_limit", "rate_limited", "rate_limit_error", "no_answer", "no_verdict", "no_response", "no_output"),
-        *("no_decision", "no_label", "no_score", "no_grade", "no_rating", "not_rated", "not_labelled", "not_labeled"),
-        *("not_answered", "not_applicable", "unrated", "unanswered", "unlabelled", "unlabeled", "unscored"),
-        *("unsure", "not_sure", "im_not_sure", "i_am_not_sure", "skip", "skipped", "cant_tell", "cannot_tell"),
-        *("can_not_tell", "couldnt_tell", "cant_say", "cannot_say", "cant_decide", "cannot_decide", "dont_know"),
-        *("do_not_know", "i_dont_know", "i_do_not_know", "idk", "abstain", "abstained", "abstention"),
-    )
-)
+_NEVER: Final = frozenset(WORDS["never"])
 """Words that are no verdict on anything, with ``_`` between their parts."""
-_DOUBTFUL: Final = frozenset(
-    ("unknown", "uncertain", "unclear", "undecided", "undetermined", "inconclusive", "missing", "pending")
-)
+_DOUBTFUL: Final = frozenset(WORDS["doubtful"])
 """Words that are a category among categories, and no answer beside numbers or words that say pass and fail."""
-_FAILURES: Final[Mapping[str, frozenset[str]]] = {
-    "error": frozenset(("no_error",)),
-    "errors": frozenset(("no_errors",)),
-    "failed": frozenset(("passed",)),
-    "failure": frozenset(("success",)),
-    "invalid": frozenset(("valid",)),
-}
+_FAILURES: Final[Mapping[str, frozenset[str]]] = {word: frozenset(not_) for word, not_ in WORDS["failures"].items()}
 """Words for a failed call or a failed response, and what stands beside the latter."""
+_PASS: Final = frozenset(WORDS["pass"])
+_FAIL: Final = frozenset(WORDS["fail"])
 _SIGNS: Final = re.compile(r"[-\u2010-\u2015_?./~ ]+|#(?:n/a|ref!|value!|name\?|div/0!|num!|null!|error!)|__.+__", re.I)
 _MARKED: Final = re.compile(r"[$\[<{(]{1,8}([^$\])}>]*)[$\])}>]+.*", re.S)
 _MESSAGE: Final = re.compile(r"\w*(?:error|exception|timeout)(?:\s*:.+|\s+\d{3}\b.*)|traceback\b.*", re.I | re.S)
-_READ: Final = 200
-"""Characters of a text that are looked at."""
-_NUMBER: Final = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})")
 _CODES: Final = frozenset((-1, -9, -99, -999, -9999, 99, 999, 9999))
 """Numbers by which files of answers say that there is none."""
 _GAP: Final = 9
@@ -65,17 +45,18 @@ def no_answer(
     Returns:
         None where it may be either: a person must say.
     """
-    if _NUMBER.fullmatch(key):
-        return _no_grade(float(key), beside, scale)
+    if (number := written(key)) is not None:
+        return _no_grade(number.value, beside, scale)
     if never_an_answer(key):
         return key.strip() != "-" or "+" not in beside
-    word = _folded(key)
+    word = folded(key)
     if word in _FAILURES and several:
         return True
     if not beside or not (word in _DOUBTFUL or word in _FAILURES):
         return False
-    numbers = any(_NUMBER.fullmatch(one) for one in beside)
-    words = {_folded(one) for one in beside if not _NUMBER.fullmatch(one) and not never_an_answer(one)} - {word}
+    others = [one for one in beside if written(one) is None]
+    numbers = len(others) < len(beside)
+    words = {folded(one) for one in others if not never_an_answer(one)} - {word}
     sides = {passing(Category(one)) for one in words - _FAILURES.keys() - _DOUBTFUL}
     if word in _DOUBTFUL:
         return bool(sides - {None}) or (numbers and not words)
@@ -89,16 +70,11 @@ def no_answer(
 @lru_cache(maxsize=10_000)
 def never_an_answer(key: str) -> bool:
     """Whether a text is no verdict anywhere."""
-    text = key[:_READ].strip()
-    if _SIGNS.fullmatch(text) or _folded(text) in _NEVER or _MESSAGE.fullmatch(text):
+    text = key[:LONGEST].strip()
+    if _SIGNS.fullmatch(text) or folded(text) in _NEVER or _MESSAGE.fullmatch(text):
         return True
     marked = _MARKED.fullmatch(text)
-    return marked is not None and (_folded(marked[1]) in _FAILURES or _folded(marked[1]) in _NEVER)
-
-
-def _folded(text: str) -> str:
-    """A word without case, dots and apostrophes, with ``_`` between its parts."""
-    return re.sub(r"[\s_-]+", "_", re.sub(r"['\u2019.]", "", text[:_READ].casefold()).strip())
+    return marked is not None and (folded(marked[1]) in _FAILURES or folded(marked[1]) in _NEVER)
 
 
 def _no_grade(number: float, beside: Collection[str], scale: tuple[float, float] | None) -> bool | None:
@@ -106,7 +82,7 @@ def _no_grade(number: float, beside: Collection[str], scale: tuple[float, float]
         return False
     if scale is not None:
         return not scale[0] <= number <= scale[1]
-    others = {float(one) for one in beside if _NUMBER.fullmatch(one)} - _CODES
+    others = {found.value for one in beside if (found := written(one)) is not None} - _CODES
     if not others:
         return None if number < 0 else False
     if min(others) < 0 or (number > 0 and number <= _GAP * max(others)):
@@ -120,20 +96,5 @@ def passing(value: AnyVerdict) -> bool | None:
         return None
     if isinstance(value.value, bool):
         return value.value
-    word = value.value.casefold().strip().replace("-", "_").replace(" ", "_")
+    word = folded(value.value)
     return True if word in _PASS else False if word in _FAIL else None
-
-
-_PASS = frozenset(
-    (
-        *("pass", "passed", "true", "yes", "y", "correct", "right", "c", "good", "relevant", "valid", "accept"),
-        *("accepted", "acceptable", "safe", "supported", "faithful", "no_error", "ok", "success", "positive", "1"),
-    )
-)
-_FAIL = frozenset(
-    (
-        *("fail", "failed", "false", "no", "n", "incorrect", "wrong", "i", "bad", "irrelevant", "not_relevant"),
-        *("invalid", "reject", "rejected", "unacceptable", "unsafe", "unsupported", "unfaithful", "error"),
-        *("failure", "negative", "0"),
-    )
-)

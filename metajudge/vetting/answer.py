@@ -1,6 +1,5 @@
 """The answer of a vetting run in its first lines: what to keep, what to read first, what limits it."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -9,10 +8,10 @@ import numpy as np
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.verdicts import Verdicts
 from metajudge.evidence.words import signal_lines
-from metajudge.stats.arrays import Bools
+from metajudge.reading.seen import lines_of
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.strategies.rule import PROBABILITY_CUT
-from metajudge.types import VERDICT_KINDS, Assessment
+from metajudge.types import Assessment
 from metajudge.vetting.outcomes import WEIGHED
 from metajudge.vetting.picture import LOWER_CUTS, Picture
 from metajudge.vetting.summary import ReadFirst, VetSummary
@@ -24,7 +23,6 @@ FEW: Final = 0.1
 """Where the default cut keeps a smaller share, what lower ones would keep is told."""
 SHOWN: Final = 10
 """Judgments to read that are printed."""
-_KINDS: Final = {"pairwise": "pair", "ranking": "ranking", "grade": "grade", "category": "category"}
 _TOLD: Final = (*WEIGHED, "length_ratio")
 
 
@@ -78,48 +76,10 @@ def _right(row: Counted, before: str) -> str:
     return f"{before}{100 * found.estimate:.0f} % right ({100 * found.low:.0f} to {100 * found.high:.0f})"
 
 
-def _plural(name: str, count: int) -> str:
-    return name if count == 1 else f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
-
-
 def describe_input(summary: VetSummary, table: "Intake") -> None:
     """Notes in a run's summary what its input holds."""
     rows = np.isin(np.arange(len(table.facts)), table.wanted)
-    summary.found, summary.alone = found_lines(table.facts, rows), is_alone(table.facts)
-
-
-def found_lines(facts: Verdicts, rows: Bools) -> list[str]:
-    """What an input holds, in at most three sentences: verdicts, orders and peers, labels.
-
-    Args:
-        rows: [n] which judgments are vetted.
-
-    Returns:
-        One line on verdicts, judges and questions, for pairs one on their orders, and one on labels.
-    """
-    kinds = Counter(facts.kind[rows & (facts.kind >= 0)].tolist())
-    named = [(count, _KINDS[VERDICT_KINDS[code]]) for code, count in kinds.most_common()]
-    each = [f"{count:,} {_plural(name, count)}" for count, name in named]
-    judges = sorted({facts.judges[code] for code in np.unique(facts.judge[rows]).tolist()})
-    by = judges[0] if len(judges) == 1 else f"{len(judges)} judges"
-    items = np.unique(facts.item[rows])
-    questions = len({facts.items[code].question for code in items.tolist()})
-    silent = int((facts.verdict[rows] < 0).sum())
-    lines = [
-        f"{' and '.join(each) or 'no verdict'} by {by} on {questions:,} {_plural('question', questions)}"
-        + (f"; {silent:,} without a verdict" if silent else "")
-    ]
-    pair = facts.kind == VERDICT_KINDS.index("pairwise")
-    if (rows & pair).any():
-        shown = np.unique(
-            np.stack([facts.item[rows & pair], facts.judge[rows & pair], facts.order[rows & pair]]), axis=1
-        )
-        both = int((np.unique(shown[:2], axis=1, return_counts=True)[1] > 1).sum())
-        asked = np.unique(shown[:2], axis=1).shape[1]
-        lines.append("each in one order" if not both else f"{both:,} of {asked:,} pairs judged in both orders")
-    labelled = int((rows & (facts.truth >= 0) & (facts.verdict >= 0)).sum())
-    lines.append(f"{labelled:,} have a label" if labelled else "none has a label")
-    return lines
+    summary.found, summary.alone = lines_of(table.facts, rows), is_alone(table.facts)
 
 
 def is_alone(facts: Verdicts) -> bool:

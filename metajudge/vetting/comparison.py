@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from metajudge.errors import InputError
 from metajudge.evidence.units import ITEM, QUESTION, Asked, unit_of
-from metajudge.readers.right_rules import RightRules
+from metajudge.reading.right_rules import RightRules
 from metajudge.store.run_results import RunResult
 from metajudge.types import AnyVerdict, Judgment, Right, VerdictKind, is_right, kind_of
 from metajudge.types.figure import Figure

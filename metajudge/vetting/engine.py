@@ -11,8 +11,8 @@ from metajudge.evidence.units import stated
 from metajudge.panels.building import build_vetter
 from metajudge.panels.config import PanelConfig, with_flags
 from metajudge.providers.budget import Budget
-from metajudge.readers import JudgmentSource
-from metajudge.readers.reasons import JudgmentLike, as_judgment
+from metajudge.reading import JudgmentSource
+from metajudge.reading.reasons import JudgmentLike, as_judgment
 from metajudge.runs.loop import BLOCK, Job, RunEnd, Stop, run_all
 from metajudge.session import Agents, Session, note_unused
 from metajudge.settings import Settings

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from metajudge.errors import InputError
-from metajudge.readers.loose import UNKNOWN
+from metajudge.reading.loose import UNKNOWN
 from metajudge.store import Store
 from metajudge.types import VERDICT_KINDS, Judgment, VerdictKind, kind_of, text_digest
 from metajudge.vetting.texts import GivenTexts

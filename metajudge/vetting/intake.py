@@ -2,7 +2,7 @@
 
 Plain files of metajudge JSONL are read as lines. Whatever else there is (other formats, compressed files, joined
 labels, people's scores, ids with a prefix, ``strict``, records that contradict each other) is read as a
-:class:`~metajudge.readers.source.JudgmentSource` gives it, with the same result and more passes.
+:class:`~metajudge.reading.source.JudgmentSource` gives it, with the same result and more passes.
 """
 
 from collections import Counter
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from metajudge.concurrency import off_the_loop
 from metajudge.evidence.grouping import Key
 from metajudge.evidence.verdicts import NO_VERDICT, Verdicts, VerdictsBuilder
-from metajudge.readers import JudgmentSource
-from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import RawLine, Reject
-from metajudge.readers.right_rules import RightRules
+from metajudge.reading import JudgmentSource
+from metajudge.reading.containers.lines import RawLine, Reject
+from metajudge.reading.jsonl import JudgmentLines
+from metajudge.reading.right_rules import RightRules
 from metajudge.reviews.opening import Reviewed
 from metajudge.store.rows import item_row
 from metajudge.store.sql import Row
@@ -169,7 +169,7 @@ class Reading:
                 return
             self._kept = self._new()
         if isinstance(source, JudgmentSource):
-            for taken in source.collecting(self._started, READ_AT_ONCE, contradicting=readers is not None):
+            for taken in source.collecting(self._started, READ_AT_ONCE):
                 yield len(taken.builder), None
         else:
             self._texts, rest, count = GivenTexts(source), iter(source), 0

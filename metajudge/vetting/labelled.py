@@ -20,8 +20,8 @@ from metajudge.evidence.rewards import RewardScore
 from metajudge.evidence.units import note_of
 from metajudge.evidence.verdicts import Verdicts, VerdictsBuilder
 from metajudge.feedback.labels import ReviewLabels
-from metajudge.readers import JudgmentSource, Reject
-from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.reading import JudgmentSource, Reject
+from metajudge.reading.rewards import find_reward_scores, read_reward_scores
 from metajudge.types import Judgment, Right, VerdictKind
 from metajudge.vetting.drawing import choices, drawn_rows
 

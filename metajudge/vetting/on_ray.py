@@ -26,7 +26,7 @@ from metajudge.installation import install_command
 from metajudge.providers.budget import Amount, Budget
 from metajudge.providers.metering import Meter
 from metajudge.providers.shared_budget import SharedBudget
-from metajudge.readers.jsonl import JudgmentLines
+from metajudge.reading.jsonl import JudgmentLines
 from metajudge.runs.loop import BLOCK, RunEnd, Stop
 from metajudge.store import Store, open_store
 from metajudge.store.limits import StoredLimits

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from metajudge.evidence.counting import Counted, Counts
 from metajudge.evidence.dependence import JudgesTogether
 from metajudge.installation import __version__
-from metajudge.readers.saved_maps import FILE_NAME
+from metajudge.reading.saved_maps import FILE_NAME
 from metajudge.runs.loop import RunEnd
 from metajudge.runs.totals import RunTotals
 from metajudge.store.answers import RunAnswers

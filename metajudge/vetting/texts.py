@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metajudge.errors import InputError
-from metajudge.readers import JudgmentSource
-from metajudge.readers.jsonl import JudgmentLines
-from metajudge.readers.lines import MAX_LINE_BYTES, RawLine, Reject
+from metajudge.reading import JudgmentSource
+from metajudge.reading.containers.lines import MAX_LINE_BYTES, RawLine, Reject
+from metajudge.reading.jsonl import JudgmentLines
 from metajudge.store.rows import judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import json_bytes, raw_digest

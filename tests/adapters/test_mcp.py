@@ -7,7 +7,7 @@ from mcp import Client, MCPError
 
 from metajudge.adapters.mcp import build_server
 from metajudge.adapters.vetting import Vetting
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.verdict_systems import SystemServer

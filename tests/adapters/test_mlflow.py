@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metajudge.errors import ConfigurationError
-from metajudge.readers.own_notes import is_ours
+from metajudge.reading.own_notes import is_ours
 from tests.doubles import mlflow_modules
 from tests.doubles.llm_server import LLMServer, score_answer
 from tests.doubles.mlflow_modules import AssessmentError, AssessmentSource, Feedback, Scorer

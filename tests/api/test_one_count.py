@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import metajudge
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.stats.clustered import clustered_proportion
 from metajudge.types import Assessment
 from tests.api.test_jobs import NDJSON, ended

@@ -23,8 +23,8 @@ from metajudge.benchmarks.probabilities import fit_out_of_fold
 from metajudge.benchmarks.score_lines import score_lines
 
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
-from metajudge.readers.realmistake import WITHHELD
+from metajudge.reading import open_judgments
+from metajudge.reading.formats.realmistake import WITHHELD
 from metajudge.report.document import Absent
 from metajudge.types import Item, Judgment, parse_right, parse_verdict
 from tests.benchmarks.benches import bench_of, found, rows

@@ -13,7 +13,7 @@ from metajudge.calibration.files import save_calibration
 from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.report.html import to_html
 from tests.benchmarks.benches import bench_of
 from tests.doubles.judgebench import game, pair

@@ -11,7 +11,7 @@ from metajudge.benchmarks.mtbench import FLIPS, REPEATS
 from metajudge.benchmarks.realmistake import SAYS_ERROR
 
 from metajudge.errors import InputError
-from metajudge.readers.rewardbench2 import CANDIDATES, RIGHT
+from metajudge.reading.formats.rewardbench2 import CANDIDATES, RIGHT
 from metajudge.types import Category, Item, Judgment, Label, Message, Ranking, parse_verdict
 from tests.doubles.judgebench import game, pair
 

@@ -10,8 +10,8 @@ from metajudge.calibration.files import load_calibration, save_calibration
 from metajudge.calibration.fit import fit_calibration, out_of_fold
 from metajudge.calibration.quality import precision_at
 from metajudge.calibration.table import build_table
-from metajudge.readers import open_judgments
-from metajudge.readers.rewards import find_reward_scores, read_reward_scores
+from metajudge.reading import open_judgments
+from metajudge.reading.rewards import find_reward_scores, read_reward_scores
 
 DATA = os.environ.get("METAJUDGE_DATA")
 pytestmark = [

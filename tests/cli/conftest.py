@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from metajudge.cli import main
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.doubles.judgments import judgment
 
 

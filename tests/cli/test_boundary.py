@@ -15,7 +15,7 @@ from metajudge.cli import boundary
 from metajudge.cli.boundary import guarded
 from metajudge.errors import ConfigurationError
 from metajudge.panels.config import panel_config
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.cli.conftest import agents
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metajudge import Engine
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from metajudge.reviews.review import HumanDecision, PolicyUsed, ReviewOrigin
 from tests.cli.conftest import Command
 from tests.doubles.crowds import crowd

@@ -2,7 +2,7 @@
 
 import json
 
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.graders import graded
 

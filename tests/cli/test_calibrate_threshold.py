@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.cli.conftest import Command
 from tests.doubles.crowds import crowd
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metajudge.errors import BadLineError, ConfigurationError, InputError
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from tests.doubles.jsonl import lines
 from tests.doubles.judging import item, verdict
 from tests.doubles.judgments import judgment

@@ -12,7 +12,7 @@ from metajudge.panels.building import endpoint_limits
 from metajudge.panels.config import panel_config, with_flags
 from metajudge.providers.limits import LimitSettings
 from metajudge.providers.spec import PROVIDERS
-from metajudge.readers import write_jsonl
+from metajudge.reading import write_jsonl
 from metajudge.session import Session
 from tests.api.service_process import process
 from tests.cli.test_clash import answer, write_items

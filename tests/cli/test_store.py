@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from metajudge.readers import open_judgments, write_jsonl
+from metajudge.reading import open_judgments, write_jsonl
 from tests.doubles.crowds import crowd
 from tests.doubles.judgments import judgment
 from tests.doubles.llm_server import LLMServer, score_answer

@@ -14,8 +14,8 @@ from metajudge.cli.fail_under import parse_fail_under, tell_missed
 from metajudge.decision import Policy, load_policy
 from metajudge.errors import ConfigurationError, PolicyError
 from metajudge.prompts.versions import NEWEST
-from metajudge.readers import JudgmentSource, write_jsonl
-from metajudge.readers.jsonl import JudgmentLines
+from metajudge.reading import JudgmentSource, write_jsonl
+from metajudge.reading.jsonl import JudgmentLines
 from metajudge.vetting import rerun
 from metajudge.vetting.bars import Bar, Reached
 from tests.cli.conftest import agents

@@ -7,7 +7,8 @@ A block is ``<!-- figures NAME: MADE -->``, its text, ``<!-- end figures -->``. 
 - commands with `` ; `` between them, run in this process in an empty folder that has the sample; DATA is the folder
   that METAJUDGE_DATA names;
 - ``recorded NAME``: ``benchmarks/results/NAME.json``, of a command that is no longer part of the package;
-- ``all pages``: the list of all that no test makes again.
+- ``all pages``: the list of all that no test makes again;
+- ``all files``: what is read of each file in ``tests/reading/interop``, beside its own count.
 
 LAYOUTS has the function that lays out a block, by its name; blocks of one name on several pages have the same text. One
 that took over 30 seconds of CPU ends with date and seconds of that run, and is made again only by its name or with
@@ -34,6 +35,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from tests.docs.layouts import LAYOUTS
+from tests.reading.interop_files import rows, table
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -87,6 +89,8 @@ def printed(made: str) -> tuple[tuple[str, ...], float]:
         texts = [(RESULTS / f"{made.split()[1]}.json").read_text("utf-8")]
     elif made == "all pages":
         texts = [json.dumps(list(listed()))]
+    elif made == "all files":
+        texts = [json.dumps(table(rows()))]
     else:
         texts = list(run(made.split(" ; ")))
     return tuple(texts), sum(os.times()[:4]) - started

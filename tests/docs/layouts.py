@@ -213,11 +213,20 @@ def recorded_figures(listed: str) -> str:
     )
 
 
+def files(printed: str) -> str:
+    """What is read of each tool's file: counts, and the own count where it is another."""
+    rows = json.loads(printed)
+    head = "file | of | records | judgments | no verdict | judges x judgments | labels | own count"
+    same = sum(row[-1] == "the same" for row in rows)
+    return f"{len(rows)} files, {same} read as counted.\n\n{table(head, rows)}"
+
+
 LAYOUTS: dict[str, Callable[..., str]] = {
     "abstained": lambda _, threshold: without(threshold, "This is look", "Verdicts: ", "Written: "),  # it has the time
     "audit": audited,
     "by-judge": by_judge,
     "demo": lambda printed: fenced(printed, ""),
+    "files": files,
     "fit": lambda printed: without(printed.partition("\n\n")[0], "The figures below"),
     "guarantee": guarantee,
     "kept": kept,

@@ -13,8 +13,8 @@ import yaml
 from metajudge.errors import InputError
 from metajudge.exports import ExportRequest, Format, check, export
 from metajudge.exports import formats as formats_module
-from metajudge.readers import write_jsonl
-from metajudge.readers.jsonl import to_line
+from metajudge.reading import write_jsonl
+from metajudge.reading.jsonl import to_line
 from tests.exports.stored import filled
 from tests.exports.test_cleaning import many
 from tests.exports.vetted import assessment, bar, exported, judgment, rows_of

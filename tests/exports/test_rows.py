@@ -1,11 +1,15 @@
 """Which rows come of which judgments, grades and labels, and what is dropped with which reason."""
 
+import json
+
 import duckdb
 import pytest
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.exports import ExportRequest, responses
+from metajudge.exports import ExportRequest, export, responses
+from metajudge.exports.checking import check
 from metajudge.exports.verdicts import define
+from metajudge.reading import parse_map
 from metajudge.types import Label, parse_verdict
 from tests.exports.stored import exported_from, filled
 from tests.exports.vetted import assessment, bar, dropped, exported, judgment, rows_of, single
@@ -437,3 +441,29 @@ def test_right_by_a_label(work, verdict, label, right):
 def test_texts_are_compared_without_case_space_and_composition(work):
     assert value(work, "normal(?)", "É  X\n\tY\u00a0") == value(work, "normal(?)", "e\u0301xy")
     assert value(work, "normal(?) = normal(?)", "one", "two") is False
+
+
+def test_trajectories_are_rows_of_messages_with_their_calls(tmp_path):
+    def side(town, degrees):
+        call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": f'{{"town":"{town}"}}'}}
+        asked = [{"role": "system", "content": "Use tools."}, {"role": "user", "content": "How warm is it?"}]
+        result = {"role": "tool", "tool_call_id": "c", "content": f"{degrees} C"}
+        calling = {"role": "assistant", "content": None, "tool_calls": [call]}
+        return [*asked, calling, result, {"role": "assistant", "content": f"<think>Hm.</think>It is {degrees} C."}]
+
+    row = {"id": "j", "judge": "owl", "winner": "A", "a": side("Oslo", 0), "b": side("Rome", 20)}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row))
+    mapping = parse_map(["verdict=winner,judge=judge,id=id,question=a,responses.A=a,responses.B=b"])
+    for layout in ("trl", "jsonl", "kto", "ultrafeedback", "trl-conversational"):
+        request = ExportRequest.model_validate({"selection": ALL, "format": layout})
+        out = tmp_path / layout
+        export(out, request, judgments=[tmp_path / "t.jsonl"], mapping=mapping)
+        assert not check(out).faults
+        found = rows_of(out)[0]
+        chosen = found["completion" if layout == "kto" else "chosen"]
+        roles = ["system", "user"] * (layout == "ultrafeedback") + ["assistant", "tool", "assistant"]
+        assert [one["role"] for one in chosen] == roles
+        assert chosen[-3]["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"town":"Oslo"}'}
+        assert (chosen[-2]["tool_call_id"], chosen[-1]["content"]) == ("c", "It is 0 C.")
+        if layout != "ultrafeedback":
+            assert [one["role"] for one in found["prompt"]] == ["system", "user"]

@@ -16,7 +16,7 @@ from metajudge.cli.app import app
 from metajudge.client import Client
 from metajudge.panels.config import load_panel_file
 from metajudge.peers import Ballot, Options, analyse, counted_ballots
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading.reasons import as_judgment
 from metajudge.types import Assessment, Judgment
 from tests.api.conftest import running
 from tests.doubles.cases import flood

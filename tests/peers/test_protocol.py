@@ -23,7 +23,7 @@ from metajudge.peers.protocol import (
 )
 from metajudge.providers.model import Parameters, request_key
 from metajudge.providers.scripted import ScriptedModel
-from metajudge.readers.questions import Question
+from metajudge.reading.questions import Question
 
 QUESTION = Question(id="q1", question="What is 2 + 2?")
 

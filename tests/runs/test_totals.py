@@ -24,7 +24,7 @@ from metajudge.panels.config import AgentConfig, Price
 from metajudge.peers.run import PeersTotals
 from metajudge.providers.metering import Meter
 from metajudge.providers.model import Message, ModelRequest
-from metajudge.readers.assessment_tables import assessment_lines
+from metajudge.runs.assessment_tables import assessment_lines
 from metajudge.runs.estimate import Estimate, prices_of, size_of
 from metajudge.runs.exit_codes import ExitCode, RunCounts, exit_code, exit_code_of
 from metajudge.runs.loop import RunEnd
@@ -34,7 +34,7 @@ from metajudge.types import AgentResult, Failure, Status, Usage
 from metajudge.vetting.summary import VetSummary
 from tests.doubles.judgments import assessed, judgment
 from tests.doubles.waiting import Clock
-from tests.readers.test_assessment_tables import LINES
+from tests.runs.test_assessment_tables import LINES
 
 
 def metered():

@@ -19,7 +19,7 @@ from metajudge.store.redaction import (
 from metajudge.types import AgentResult, Assessment, CriterionScore, Failure, Item, Judgment, SignalValue
 
 REVIEWED = {
-    Item: "id question responses category label reference models labels scale conversation metadata question_id",
+    Item: "id question responses category label reference models labels scale conversation metadata question_id replies",
     Judgment: "version id item judge verdict no_verdict rationale order labels instruction meta defaulted",
     CriterionScore: "score explanation not_applicable source reported digit_mass fallback spread",
     Failure: "kind message",
@@ -44,6 +44,7 @@ def test_conversation_and_metadata_are_redacted_and_labels_stay(records) -> None
         "labels": [{"value": "A>B", "annotator": "ann"}],
         "conversation": [{"role": "user", "content": "SECRET"}],
         "metadata": {"A": {"trace": "SECRET"}},
+        "replies": {"A": [{"role": "assistant", "tool_calls": [{"name": "SECRET", "arguments": "SECRET"}]}]},
     }
     item = Item.model_validate({**judgment.item.model_dump(), **beside})
     for payload in (redact_item(item.model_dump_json()), redact_judgment(json.dumps({"item": beside}))):

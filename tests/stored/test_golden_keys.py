@@ -25,7 +25,7 @@ from metajudge.prompts.templates import prompts_digest
 from metajudge.providers.model import Message, ModelRequest, OutputSchema, Parameters, request_key
 from metajudge.providers.spec import parse_agent_spec
 from metajudge.providers.stack import Resources, build_model
-from metajudge.readers.questions import Question
+from metajudge.reading.questions import Question
 from metajudge.rubric import load_rubric
 from metajudge.types import CriterionScore, Item
 from tests.doubles.cases import flood

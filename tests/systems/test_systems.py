@@ -9,7 +9,7 @@ import pytest
 
 from metajudge import Engine
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.systems.catalogue import open_system
 from metajudge.systems.system import Note, SystemCallError, note_of
 from metajudge.systems.transfer import pull, push, since_of

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from metajudge.errors import ConfigurationError, InputError
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading.reasons import as_judgment
 from metajudge.types import Judgment, digest, json_bytes, text_digest, valid_text
 from metajudge.types.frozen import DEEPEST, Finite, shallow
 from metajudge.types.location import PostgresUrl, store_location

@@ -200,6 +200,7 @@ def test_two_ranges(first, second, same):
     one, other = grades(*first), grades(*second)
     assert one_scale(one, other) is one_scale(other, one) is same
     assert one_scale(grades(*first, items=FEWEST - 1), other), "so few may have used a part of a scale"
+    assert not one_scale(grades(1, 5, items=2), grades(20, 100, items=2)), "but for per cents and points up to ten"
 
 
 def test_judges_and_people_of_unlike_scales_and_a_declared_scale_that_is_that_of_all():

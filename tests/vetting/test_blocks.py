@@ -10,7 +10,7 @@ from metajudge.calibration.table import build_table
 from metajudge.decision import parse_policy
 from metajudge.errors import ConfigurationError, InputError
 from metajudge.panels.config import PanelConfig, Route
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.runs.loop import RunEnd, Stop
 from metajudge.runs.outputs import OrderedFile
 from metajudge.store import engine_of

@@ -12,7 +12,7 @@ from metajudge.calibration.calibration import Calibration
 from metajudge.cli.app import app
 from metajudge.errors import InputError
 from metajudge.monitor.stored import CALIBRATION
-from metajudge.readers.reasons import as_judgment
+from metajudge.reading.reasons import as_judgment
 from metajudge.reviews.review import HumanDecision
 from metajudge.store import open_store
 from metajudge.vetting.history import FEWEST, fit_history, put_in_force, versions

@@ -9,7 +9,7 @@ import pytest
 from metajudge.calibration.fit import fit_calibration
 from metajudge.errors import InputError
 from metajudge.feedback.labels import ReviewLabels
-from metajudge.readers import open_judgments, write_jsonl
+from metajudge.reading import open_judgments, write_jsonl
 from metajudge.store import RunRecord, open_store
 from metajudge.store.run_results import RunResult
 from metajudge.types import Judgment, Right

@@ -26,7 +26,7 @@ from metajudge.calibration.fit import fit_calibration
 from metajudge.calibration.table import build_table
 from metajudge.errors import BudgetExceeded, ConfigurationError, InputError, StoreError, WorkerError
 from metajudge.providers.budget import Amount
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.store import open_store
 from metajudge.strategies import StrategyName
 from metajudge.types import Assessment, Judgment

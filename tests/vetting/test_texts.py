@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from metajudge.errors import InputError
-from metajudge.readers import open_judgments
+from metajudge.reading import open_judgments
 from metajudge.store.rows import judgment_row
 from metajudge.types import Judgment
 from metajudge.types.digests import raw_digest

@@ -9,8 +9,8 @@ from metajudge.decision import Policy
 from metajudge.errors import InputError, MetajudgeError
 from metajudge.evidence.counting import Counts
 from metajudge.evidence.units import Clusters
-from metajudge.readers.reasons import JudgmentLike, as_judgment
-from metajudge.readers.right_rules import right_of, rules_of
+from metajudge.reading.reasons import JudgmentLike, as_judgment
+from metajudge.reading.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.report.files import write_report
 from metajudge.strategies.rule import rule_of

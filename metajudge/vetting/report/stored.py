@@ -9,7 +9,7 @@ from metajudge.errors import InputError
 from metajudge.evidence.counting import Counts
 from metajudge.evidence.units import Clusters
 from metajudge.panels.config import RECORDED, PanelConfig
-from metajudge.readers.right_rules import right_of, rules_of
+from metajudge.reading.right_rules import right_of, rules_of
 from metajudge.report.document import Report
 from metajudge.store import RunRecord, Store
 from metajudge.strategies.panel import THRESHOLD

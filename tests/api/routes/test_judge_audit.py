@@ -102,6 +102,20 @@ def test_a_bad_line_is_named_without_its_text(client):
     assert "my secret text" not in answer.text
 
 
+def test_values_that_mean_nothing_are_named_with_their_counts_and_the_option(client):
+    given = [{"item_id": n, "models": {"A": "x", "B": "y"}, "verdict": n % 3, "judge": "owl"} for n in range(7)]
+    for answer in (
+        client.post("/v1/audit", json={"judgments": given}),
+        client.post("/v1/audit", content="\n".join(map(json.dumps, given)), headers=JSONL),
+    ):
+        assert answer.status_code == 422
+        said = "verdict has 0 (3 times), 1 (2), 2 (2), which mean nothing here: say what they mean in `values`"
+        assert answer.json()["detail"].startswith(said)
+    meant = [one | {"values": {"0": "A", "1": "tie", "2": "B"}, "label": "A"} for one in given]
+    found = client.post("/v1/audit", json={"judgments": meant}).json()
+    assert found["holdings"]["judges"] == {"owl": 7}
+
+
 def test_an_empty_upload_and_another_content_type_are_refused(client):
     assert client.post("/v1/audit", content="", headers=JSONL).status_code == 422
     assert client.post("/v1/audit", content="x", headers={"content-type": "text/csv"}).status_code == 415

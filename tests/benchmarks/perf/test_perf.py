@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from metajudge.benchmarks.perf import fault_operations, faults, fuzz
+from metajudge.benchmarks.perf import fault_operations, faults, fuzz, table_making, tables
 from metajudge.benchmarks.perf.fault_operations import JOB, VET, ItemResult
 from metajudge.benchmarks.perf.million import measure, table
 
@@ -89,6 +89,25 @@ def test_no_parser_crashes_or_invents_a_score():
         assert tally.crashes == []
         assert tally.invented == []
         assert tally.read > 20, "some replies stay readable, or reading would not be tested"
+
+
+def test_no_mutated_table_is_read_wrongly(tmp_path):
+    for seed in range(150):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        came, said, mutations = tables.outcome(seed, folder)
+        assert came != "wrong", (seed, said, mutations)
+
+
+def test_a_figure_that_differs_is_found_out():
+    sheet = table_making.made(tables.Random(3))
+    true, found = tables.truth(sheet), tables.truth(sheet)
+    judge = next(name for name in true if name)
+    found[f"{judge.upper()} (verdict)"] = found.pop(judge)
+    assert tables.difference(true, found) == ""
+    found[""]["labels"] += 1
+    assert "labels" in tables.difference(true, found)
+    assert "judges" in tables.difference(true, {**found, "another": found[""]})
 
 
 def lenient(text):

@@ -12,7 +12,7 @@ from metajudge.audit.card import AuditDocument, AuditedJudge, NextCommand
 from metajudge.audit.gather import EXCERPT
 from metajudge.audit.report import audit
 from metajudge.cli.app import app
-from metajudge.readers.label_files import read_labels
+from metajudge.reading.label_files import read_labels
 from metajudge.report.audit.page import page
 from metajudge.report.audit.published import Given, next_commands, published, sheet, to_label
 from metajudge.report.audit.terminal import lines

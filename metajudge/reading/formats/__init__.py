@@ -1,0 +1,1 @@
+"""The formats of known tools, one a file."""
