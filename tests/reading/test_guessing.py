@@ -94,6 +94,11 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
         ([OWN[0] | {"label": "good"}, *OWN[1:]], "label=label", ""),
         # Several people are several labels; lists are too, and texts are not.
         ([SINGLE | {"score": 1, "human_1": 2, "human_2": 3}], "label.human_1=human_1 label.human_2=human_2", "label"),
+        (
+            [PAIR | {"winner": one, "human_anna": "A", "human_ben": one, "human_edits": one * 2} for one in "AB"],
+            "label.human_anna=human_anna label.human_ben=human_ben",
+            "label label.human_edits",
+        ),
         ([SINGLE | {"score": 1, "labels": [1, 2]}], "human_labels=labels", ""),
         ([SINGLE | {"score": 1, "human_rating": "It is a good answer. " * 20}], "", "label"),
         # An id of several rows is none, or the item's, or the question's.
