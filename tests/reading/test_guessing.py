@@ -75,6 +75,22 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
             "models.A=model_a models.B=model_b verdict=winner id=id",
             "responses.A",
         ),
+        # Of a path the part before the last may say the side: two header rows make such names.
+        (
+            [
+                {
+                    "question": "?",
+                    "A.answer": "x",
+                    "B.answer": "y",
+                    "Model A.name": "m",
+                    "Model B.name": "n",
+                    "judge": "g",
+                }
+                | {"winner": "A"}
+            ],
+            "responses.A=A.answer|responses.B=B.answer|models.A=Model A.name|models.B=Model B.name",
+            "",
+        ),
         # A judge's score or label is the verdict, and a person's the label; what people said together is no verdict.
         ([SINGLE | {"judge_score": 4, "score": 2, "human_score": 5}], "verdict=judge_score label=human_score", ""),
         ([SINGLE | {"llm_label": "pass", "expert": "fail"}], "verdict=llm_label label=expert", ""),
