@@ -139,7 +139,7 @@ class _Guesser:
             return
         for name in self._names:
             cells = list(map(nested, self._survey.cells(name)))
-            if not cells or not all(isinstance(one, list) and one for one in cells):
+            if len(cells) < 2 or not all(isinstance(one, list) and one for one in cells):
                 continue
             chats = [one for one in map(chat_in, cells) if is_chat(one)]
             if len(chats) == len(cells) and all(one[-1].get("role") == "assistant" for one in chats):
