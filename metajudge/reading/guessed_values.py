@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from metajudge.reading.containers.cells import TURNS, cell, key_of, nested
 from metajudge.reading.containers.tables import Survey
 from metajudge.reading.mapped_labels import vocabularies_of
 from metajudge.reading.mapping import FLAGS, FieldMap
-from metajudge.reading.names import side_of
+from metajudge.reading.names import heard, side_of
 from metajudge.reading.spread import ONE_HOT, Spread, columns_in
 from metajudge.reading.vocabulary import UnknownValueError, unclear
 
@@ -62,6 +62,22 @@ def columns_of_models(names: Sequence[str], survey: Survey, verdict: str) -> tup
         if sum(one_of_them) >= 0.5 * len(values):
             return first, second
     return None
+
+
+def columns_of_people(names: Sequence[str], survey: Survey, verdicts: Iterable[str]) -> list[str]:
+    """Columns that are named after people, each by a name (``human_anna``), and say what the verdicts say.
+
+    Two or more of them, with words: a number in such a column may be anything.
+    """
+    known = {key.casefold() for name in verdicts for key in survey.keys(name)}
+    found = []
+    for name in names:
+        said = heard(name)
+        if said is None or (said.by, said.what, said.known) != ("people", "value", False):
+            continue
+        keys = {key.casefold() for key in survey.keys(name)} - {""}
+        found += [name] if keys and keys <= known and not any(key[0].isdigit() for key in keys) else []
+    return found if len(found) > 1 else []
 
 
 def question_column(names: Sequence[str], survey: Survey) -> str | None:
@@ -176,6 +192,11 @@ def spread_value(spread: Spread, data: Mapping[str, Any]) -> str:
     values = {name: key_of(cell(data, name)) for name in columns_in(spread.column)}
     chosen = next((name for name, value in values.items() if value.casefold() in ("1", "true")), "(none)")
     return chosen if spread.kind == ONE_HOT else ", ".join(values.values())
+
+
+def plain_name(column: str) -> str:
+    """A column's name as a person's name in a field may be."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", column)
 
 
 def is_list(value: Any) -> bool:

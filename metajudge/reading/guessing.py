@@ -139,7 +139,7 @@ class _Guesser:
             return
         for name in self._names:
             cells = list(map(nested, self._survey.cells(name)))
-            if not cells or not all(isinstance(one, list) and one for one in cells):
+            if len(cells) < 2 or not all(isinstance(one, list) and one for one in cells):
                 continue
             chats = [one for one in map(chat_in, cells) if is_chat(one)]
             if len(chats) == len(cells) and all(one[-1].get("role") == "assistant" for one in chats):
@@ -337,9 +337,13 @@ class _Guesser:
         for name in self._free if criteria else ():
             one = heard(name)
             if one is not None and one.by == "people" and one.what == "value" and _key(one.criterion) in criteria:
-                who = "label" if f"label@{_key(one.criterion)}" not in self._fields else f"label.{_name(name)}"
+                who = (
+                    "label" if f"label@{_key(one.criterion)}" not in self._fields else f"label.{known.plain_name(name)}"
+                )
                 self._take(f"{who}@{_key(one.criterion)}", name, "medium", "the name: people's label")
-        free = sorted((name for name in self._free if name != flag and is_label_name(name)), key=_level)
+        persons = known.columns_of_people(self._free, self._survey, self._verdict_columns.values())
+        labels = [name for name in self._free if name in persons or is_label_name(name)]
+        free = sorted((name for name in labels if name != flag), key=_level)
         lists = [name for wanted in FIELDS["labels"] for name in self._free if is_named(name, wanted)]
         lists = [name for name in (*lists, *free) if any(map(known.is_list, self._survey.cells(name)))]
         found = [one for one in free if one not in lists and not self._is_judges_own(one) and self._is_filled(one)]
@@ -348,7 +352,7 @@ class _Guesser:
             return
         first = next((one for one in found if base_name(one) == "label"), found[0] if len(found) == 1 else None)
         for name in found:
-            target = "label" if name == first else f"label.{_name(name)}"
+            target = "label" if name == first else f"label.{known.plain_name(name)}"
             sure: Confidence = "high" if base_name(name) == "label" and _level(name) == 0 else "medium"
             self._take(target, name, sure, "the name: people's label")
         if lists:
@@ -420,7 +424,7 @@ class _Guesser:
         self._take("question", f"{column}.0.content" if single else column, "medium", f"the user asks in {column}")
 
     def _chats(self) -> tuple[str, list[Any]] | None:
-        """The column of the first response and its values, where all of them are lists of messages."""
+        """The column of the first response and its values, where all are lists of messages."""
         column = next((one.column for name, one in self._fields.items() if name.startswith("responses.")), None)
         chats = [] if column is None else list(map(chat_in, self._survey.cells(column)))
         return (column, chats) if column is not None and chats and all(map(is_chat, chats)) else None
@@ -490,10 +494,6 @@ class _Guesser:
 def _key(name: str) -> str:
     """A judge's or a criterion's name as a field's name may contain it."""
     return re.sub(r"[=,@:]+", "_", name).strip()
-
-
-def _name(column: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", column)
 
 
 def _level(name: str) -> int:

@@ -258,10 +258,18 @@ def side_of(column: str) -> tuple[str, str] | None:
 
 
 def about(column: str) -> tuple[str, str] | None:
-    """The family (``responses``, ``models``, ``ranks``) and the response that a name is about; None for other names."""
+    """The family (``responses``, ``models``, ``ranks``) and the response that a name is about; None for other names.
+
+    Of a path the last part may name the family, and the one before it the response: ``A.answer``, ``Model B.name``.
+    """
     found = side_of(column)
     family = None if found is None else _family(found[1])
-    return None if family is None or found is None else (family, found[0])
+    if found is not None and family is not None:
+        return family, found[0]
+    *_, parent, last = ["", *map(base_name, _DOT.split(column))]
+    side = parent.upper() if parent in ("a", "b") else (side_of(parent) or ("",))[0]
+    family = "models" if last == "name" else "responses" if last in ("text", "content") else _family(last)
+    return (family, side) if family is not None and side else None
 
 
 def _family(stem: str) -> str | None:

@@ -42,13 +42,19 @@ def completed(mapping: FieldMap, columns: Sequence[str], survey: Survey) -> Fiel
     free = [name for name in columns if name not in mapping.used_columns and not _is_no_text(name)]
     if any(len(text.split()) > MOST_WORDS for name in free for text in survey.texts(name)):
         return mapping
-    if any(is_chat(chat_in(value)) for name in free for value in survey.cells(name)):
+    if any(_has_texts(nested(value)) for name in free for value in survey.cells(name)):
         return mapping
     ids = responses_of(mapping, survey) if lacks[1] else ()
     if ids is None:
         return mapping
     texts = {f"responses.{name}": "" for name in ids}
     return mapping.updated(constants={"question": "", **texts} if lacks[0] else texts)
+
+
+def _has_texts(value: Any) -> bool:
+    """Whether a cell is a conversation or a list with a longer text."""
+    listed = value if isinstance(value, list) else []
+    return is_chat(chat_in(value)) or any(isinstance(one, str) and len(one.split()) > MOST_WORDS for one in listed)
 
 
 def _is_no_text(column: str) -> bool:

@@ -75,6 +75,22 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
             "models.A=model_a models.B=model_b verdict=winner id=id",
             "responses.A",
         ),
+        # Of a path the part before the last may say the side: two header rows make such names.
+        (
+            [
+                {
+                    "question": "?",
+                    "A.answer": "x",
+                    "B.answer": "y",
+                    "Model A.name": "m",
+                    "Model B.name": "n",
+                    "judge": "g",
+                }
+                | {"winner": "A"}
+            ],
+            "responses.A=A.answer|responses.B=B.answer|models.A=Model A.name|models.B=Model B.name",
+            "",
+        ),
         # A judge's score or label is the verdict, and a person's the label; what people said together is no verdict.
         ([SINGLE | {"judge_score": 4, "score": 2, "human_score": 5}], "verdict=judge_score label=human_score", ""),
         ([SINGLE | {"llm_label": "pass", "expert": "fail"}], "verdict=llm_label label=expert", ""),
@@ -94,6 +110,11 @@ OWN = [SINGLE | {"response": str(n), "score": n % 2, "label": ["bad", "good"][n 
         ([OWN[0] | {"label": "good"}, *OWN[1:]], "label=label", ""),
         # Several people are several labels; lists are too, and texts are not.
         ([SINGLE | {"score": 1, "human_1": 2, "human_2": 3}], "label.human_1=human_1 label.human_2=human_2", "label"),
+        (
+            [PAIR | {"winner": one, "human_anna": "A", "human_ben": one, "human_edits": one * 2} for one in "AB"],
+            "label.human_anna=human_anna label.human_ben=human_ben",
+            "label label.human_edits",
+        ),
         ([SINGLE | {"score": 1, "labels": [1, 2]}], "human_labels=labels", ""),
         ([SINGLE | {"score": 1, "human_rating": "It is a good answer. " * 20}], "", "label"),
         # An id of several rows is none, or the item's, or the question's.

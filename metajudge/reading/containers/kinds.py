@@ -346,8 +346,9 @@ def _by_column(data: Mapping[str, Any], path: str) -> _Shape | None:
         if (counted and (texts or len(data) <= len(rows))) or (texts and len(rows) >= max(3, len(data))):
             return _Shape("JSON columns", path, [{name: data[name][row] for name in data} for row in rows], rows)
     lists = len(columns) > 2 and all(isinstance(one, list) and len(one) == len(columns[0]) > 2 for one in columns)
-    if lists and any(map(is_text_name, data)) and not any(map(is_chat, columns)):
-        records = [dict(zip(data, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    names = list(data) if any(map(is_text_name, data)) else [one.removesuffix("s") for one in data]
+    if lists and any(map(is_text_name, names)) and not any(map(is_chat, columns)):
+        records = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
         return _Shape("JSON columns", path, records)
     return None
 
