@@ -71,6 +71,10 @@ MADE = {
     "metajudge/providers/http_errors.py": "WORK: says; the words of wordings.toml",
     "metajudge/providers/negotiation.py": "names of our own parameters",
     "metajudge/store/postgres.py": "one escape character and one letter",
+    "metajudge/reading/names.py": "escaped words of a column's name of 100 characters, between at most nine signs",
+    "metajudge/reading/textless.py": "the pattern of ids",
+    "metajudge/reading/formats/records.py": "patterns of our own specs, against a key or a file's name",
+    "benchmarks/perf/tables.py": "figures of a table that is made here",
 }
 """Files whose functions build patterns, and what goes into these, or which work below tries them."""
 

@@ -1,11 +1,10 @@
 """Conversations: from lists of messages to what was asked and what was answered, in whatever column or export.
 
 Read are the messages of OpenAI (chat and responses), Anthropic, Gemini, ShareGPT, LangChain and Inspect. What is no
-text becomes a reference, an address or a digest: no inline data goes into a record.
-
-A turn is a message of the user and all that follows up to the next one. Where all responses share what came before the
-judged turn, that is the question, and the judged turn's answer is the response; where they do not, a response begins
-where they part. A later answer is never paired with an earlier question: a record with ambiguous turns is rejected.
+text becomes a reference, an address or a digest: no inline data goes into a record. A turn is a message of the user and
+all that follows up to the next one. Where all responses share what came before the judged turn, that is the question,
+and the judged turn's answer is the response; where they do not, a response begins where they part. A later answer is
+never paired with an earlier question: a record with ambiguous turns is rejected.
 """
 
 import base64
@@ -194,14 +193,15 @@ def apart(judgment: Judgment) -> Judgment:
     if _last_apart is None or _last_apart[0] is not judgment.item:
         _last_apart = judgment.item, _item_apart(judgment.item)
     changes: dict[str, Any] = {} if _last_apart[1] is judgment.item else {"item": _last_apart[1]}
-    thought, rationale = split_thoughts(judgment.rationale) if _may_think(judgment.rationale) else ("", "")
+    said = judgment.rationale
+    is_asked_for = re.search(r"[<\[]\s?/?reasoning\b", said, re.I)  # the judge's reasons, in the tags of its prompt
+    thought, rationale = split_thoughts(said) if _may_think(said) and not is_asked_for else ("", "")
     if thought:
         changes |= {"rationale": rationale, "meta": {REASONING: thought.strip()} | judgment.meta}
     return judgment.model_copy(update=changes) if changes else judgment
 
 
-_last_apart: tuple[Item, Item] | None = None
-"""The item of the last judgment, and the same without thoughts: judgments of one item follow each other."""
+_last_apart: tuple[Item, Item] | None = None  # the item of the last judgment, and the same without thoughts
 
 
 def _item_apart(item: Item) -> Item:

@@ -126,7 +126,7 @@ def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
 _OLDER: Final = {"cp1252": "Windows-1252", "mac_roman": "Mac Roman"}
 """The encodings before UTF-8 that are known, the likeliest first, with their names."""
 _RUN: Final = re.compile(r"[^\x00-\x7f]+")
-_EXAMPLE: Final = re.compile(r"\w*[^\x00-\x7f]\w*")
+_EXAMPLE: Final = re.compile(r"\w{0,20}[^\x00-\x7f]\w{0,20}")
 _IN_WORDS: Final = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026\xb7\xa0\xab\xbb")
 """Marks that may stand between two letters: quotes, dashes, dots, a hard space."""
 _SINGLE: Final = frozenset("àéèóòøåöæí")

@@ -14,7 +14,7 @@ from typing import Any, Final
 from metajudge.reading.formats.records import Record, Records, Score
 
 _CRITERIA: Final = ("helpfulness", "correctness", "coherence", "complexity", "verbosity")
-_TURN: Final = re.compile(r"\s*<extra_id_1>(User|Assistant)\n")
+_TURN: Final = re.compile(r"\n?<extra_id_1>(User|Assistant)\n")
 _STRENGTHS: Final = {
     "-3": "A>>B",
     "-2": "A>B",
