@@ -90,7 +90,7 @@ def made(rng: Random) -> Sheet:
 
 
 def columns_of(sheet: Sheet) -> Cells:
-    """The columns by name: ids, texts, verdicts and labels in words, and some that nobody needs."""
+    """The columns by name: ids, texts, verdicts and labels in words, and unused ones."""
     rng, rows, pair = sheet.rng, sheet.rows, sheet.kind == "pair"
     names, usual = WORDS["names"][sheet.pick("names", *WORDS["names"])], WORDS["names"]["English"]
 

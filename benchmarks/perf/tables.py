@@ -2,12 +2,12 @@
 
     metajudge bench perf tables [N] [SEED] [--keep FOLDER] [--json-out OUT]
 
-Each table has verdicts and labels that are known here. It is written in one of many shapes, with names of columns from
-several languages, words for verdicts, columns that nobody needs, and in one of many containers; its meaning can still
-be recovered. It is read without a word from the user. A table is ``right`` where every figure is the true one,
-``asked`` where a question names a column or a value of it, ``refused`` where an error does not, and ``wrong`` where any
-figure differs. :mod:`.table_making` makes them, :mod:`.table_files` writes them; the table of a seed does not depend on
-how many are made.
+Each table has known verdicts and labels. It has one of many shapes and containers, column names and words
+for verdicts from several languages and unused columns; its meaning can still be recovered. It is read without options.
+A table is ``right`` where every figure is the true one, ``asked`` where a question names a column or a value of it,
+``refused`` where an error names none or nothing is compared, and ``wrong`` where any figure differs.
+:mod:`.table_making` makes the tables, :mod:`.table_files` writes them; the table of a seed does not depend on how many
+are made.
 """
 
 import re
@@ -116,7 +116,7 @@ def outcome(seed: int, folder: Path) -> tuple[str, str, list[str]]:
         return "refused", "no judgment was read", mutations
     differs = difference(truth(sheet), found)
     two_scales = f"values: {PERCENT}" in mutations and re.fullmatch(rf"({_NO_FIGURE}(, )?)+", differs)
-    return ("asked" if two_scales else "wrong" if differs else "right"), differs, mutations
+    return ("refused" if two_scales else "wrong" if differs else "right"), differs, mutations
 
 
 def main(

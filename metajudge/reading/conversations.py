@@ -189,19 +189,14 @@ def with_more(conversation: tuple[Message, ...], question: str) -> tuple[Message
 
 def apart(judgment: Judgment) -> Judgment:
     """A judgment whose texts are without the thoughts of models, which are kept in ``metadata`` and ``meta``."""
-    global _last_apart
-    if _last_apart is None or _last_apart[0] is not judgment.item:
-        _last_apart = judgment.item, _item_apart(judgment.item)
-    changes: dict[str, Any] = {} if _last_apart[1] is judgment.item else {"item": _last_apart[1]}
+    item = _item_apart(judgment.item)
+    changes: dict[str, Any] = {} if item is judgment.item else {"item": item}
     said = judgment.rationale
     is_asked_for = re.search(r"[<\[]\s?/?reasoning\b", said, re.I)  # the judge's reasons, in the tags of its prompt
     thought, rationale = split_thoughts(said) if _may_think(said) and not is_asked_for else ("", "")
     if thought:
         changes |= {"rationale": rationale, "meta": {REASONING: thought.strip()} | judgment.meta}
     return judgment.model_copy(update=changes) if changes else judgment
-
-
-_last_apart: tuple[Item, Item] | None = None  # the item of the last judgment, and the same without thoughts
 
 
 def _item_apart(item: Item) -> Item:

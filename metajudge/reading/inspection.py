@@ -251,6 +251,7 @@ def _as_items(mapping: FieldMap, name: str) -> list[str]:
 def _table(name: str, known: FieldMap | None) -> Table | None:
     try:
         table = next(iter(tables_in(Source(Path(name), name))), None)
-        return None if table is None else wrapped_table(table, is_written_whole, known) or table
+        table = table and (wrapped_table(table, is_written_whole, known) or table)
+        return table if table is not None and table.columns() else None
     except InputError:
         return None

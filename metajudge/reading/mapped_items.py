@@ -1,4 +1,4 @@
-"""Items in the rows of a table: question, responses, what people say of them, and how they are told apart."""
+"""Items in the rows of a table: question, responses, people's labels and ids."""
 
 from collections.abc import Mapping
 from functools import reduce

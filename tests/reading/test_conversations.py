@@ -7,9 +7,9 @@ import pytest
 
 from metajudge.reading import open_judgments, parse_map
 from metajudge.reading.containers.lines import BadLine, Reject
-from metajudge.reading.conversations import chat_in, exchange, text_of
+from metajudge.reading.conversations import apart, chat_in, exchange, text_of
 from metajudge.reading.inspection import inspect_input
-from metajudge.types import Judgment, Message
+from metajudge.types import Item, Judgment, Message
 
 MAP = "verdict=winner,question=conversation_a,responses.A=conversation_a,responses.B=conversation_b,judge=judge"
 TURN = f"{MAP},turn=turn"
@@ -130,6 +130,16 @@ def test_calls_and_results_of_many_tools_are_read_alike(said):
     assert (result.role, result.content, answer.content, found.thoughts["A"]) == ("tool", "0 C", "Cold.", "m")
     assert "Oslo" in found.answers["A"]
     assert exchange(chats, {"A": chat_in(json.dumps(chats))}) == found
+
+
+@pytest.mark.parametrize("open_", ["<reasoning>", "[ reasoning]", "[[\n  reasoning\n"])
+def test_a_judges_reasons_in_the_tags_of_its_prompt_are_its_rationale(open_):
+    said = f"{open_}A is right.</reasoning>\n[[A]]"
+    item = Item(id="i", question="?", responses={"A": "<think>hm</think>x", "B": "y"})
+    found = apart(Judgment(id="j", item=item, judge="g", verdict="A>B", rationale=said))
+    assert (found.rationale, found.meta, found.item.responses["A"]) == (said, {}, "x")
+    thought = apart(Judgment(id="j", item=item, judge="g", verdict="A>B", rationale="<think>hm</think>A is right."))
+    assert (thought.rationale, thought.meta) == ("A is right.", {"reasoning": "hm"})
 
 
 def test_a_call_that_is_a_mere_text_is_read_as_that():

@@ -144,7 +144,7 @@ def members_of(source: Source) -> frozenset[str]:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, source: Source) -> bytes:
-    """The bytes of a member of a zip archive, perhaps packed with zstandard; InputError where there is none."""
+    """The bytes of a member of a zip archive, decompressed. Raises InputError: the archive has no such member."""
     try:
         info = archive.getinfo(name)
         if info.file_size > MAX_OBJECT_BYTES:

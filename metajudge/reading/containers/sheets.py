@@ -67,7 +67,7 @@ def header_of(name: str, rows: Sequence[Cells]) -> Header:
     """The header among the first rows that are not blank: the first one, one below a title, or groups and names.
 
     Raises:
-        InputError: there is none, two columns have one name, or two rows may name the columns.
+        InputError: there is no header, two columns have the same name, or two rows may be the header.
     """
     if not rows:
         raise InputError(f"{name} has no header: the first line of a table names its columns")

@@ -1,9 +1,9 @@
 """Battles of the Chatbot Arena, and MT-Bench human judgments (Zheng et al., 2023; Chiang et al., 2024).
 
 A record has ``model_a, model_b, winner`` (``model_a``, ``model_b``, ``tie``, ``tie (bothbad)``), at times
-``conversation_a, conversation_b, turn``, ``question_id`` and ``judge``. Whoever the judge is called, who votes in the
-Arena is a person, and so are MT-Bench's ``expert_0`` and ``author_2``; ``gpt4_pair`` is a judge, whose ``tie
-(inconsistent)`` are two games that contradict each other. Rows of MT-Bench are named as FastChat's pairs are.
+``conversation_a, conversation_b, turn``, ``question_id`` and ``judge``. Votes in the Arena are people's whatever the
+``judge`` field says, and so are those of MT-Bench's ``expert_0`` and ``author_2``; ``gpt4_pair`` is a judge, whose
+``tie (inconsistent)`` are two games that contradict each other. Rows of MT-Bench are named as FastChat's pairs are.
 """
 
 import re

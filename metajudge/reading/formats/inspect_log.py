@@ -178,7 +178,7 @@ def _verdicts(sample: Row, run: Row) -> Iterator[Row]:
     """Every verdict of a model on a sample; ``run`` is the log's ``eval``, which names scorers and their models.
 
     A verdict has the ``name`` of its score, the first score that was ``asked`` the same, ``member`` of a panel,
-    ``value``, ``missing`` (why there is none), ``told`` (the reason), ``model``, ...
+    ``value``, ``missing`` (why there is no value), ``told`` (the rationale), ``model``, ...
     """
     asked: dict[str, str] = {}
     for name, score in (sample.get("scores") or {}).items():

@@ -71,7 +71,7 @@ class Records:
         id, prefix: of the item; the digest of its texts where a record has no id.
         turn: the one that was judged.
         instruction: the judge's.
-        scores: what is said of it, or what finds that in a record.
+        scores: the scores of a record, or a function that finds them.
         parts: gives the records that one contains.
         meanings: value -> what it means, where it is no verdict by itself; ``none`` for no answer.
         documented: pattern of the names of files whose judge and ``meanings`` are known; empty for all.
@@ -139,7 +139,7 @@ class Records:
         )
 
     def said_in(self, record: Record) -> Iterable[Score]:
-        """What is said of a record."""
+        """The scores of a record."""
         return self.scores if isinstance(self.scores, tuple) else self.scores(record)
 
     def run_of(self, record: Record) -> AssessedRun:
